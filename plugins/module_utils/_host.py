@@ -1,0 +1,121 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The seam to the machine: everything that reads, writes or runs goes through a Host.
+
+Collectors and planners take a Host, so a test hands them a recorded machine instead.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from typing import NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import CommandFailed, Unreadable
+
+
+class Completed(NamedTuple):
+    """The end of a program: ``rc`` is its exit status; both outputs are text."""
+
+    rc: int
+    out: str
+    err: str
+
+
+class Host:
+    """The machine this code runs on.
+
+    Paths are absolute. Every reader raises :class:`Unreadable`, whose ``missing`` tells "not there" from "cannot be read".
+    """
+
+    def read(self, path: str) -> str:
+        """Whole text of a file; undecodable bytes are replaced, nothing is stripped."""
+        return self.read_bytes(path).decode("utf-8", "replace")
+
+    def read_bytes(self, path: str) -> bytes:
+        """Whole content of a file."""
+        try:
+            with open(path, "rb") as handle:
+                return handle.read()
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def exists(self, path: str) -> bool:
+        """True where the path is there (links are followed)."""
+        return os.path.exists(path)
+
+    def list(self, path: str) -> list[str]:
+        """Sorted names in a folder."""
+        try:
+            return sorted(os.listdir(path))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def readlink(self, path: str) -> str:
+        """Text of a symbolic link, as stored."""
+        try:
+            return os.readlink(path)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def realpath(self, path: str) -> str:
+        """The path with every link resolved."""
+        return os.path.realpath(path)
+
+    def free_bytes(self, path: str) -> int:
+        """Bytes a process of root may still write to the file system that holds the path."""
+        try:
+            stat = os.statvfs(path)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        return stat.f_bavail * stat.f_frsize
+
+    def run(self, argv: list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None) -> Completed:
+        """Run a program to its end, in the C locale; a time-out and a missing program raise :class:`CommandFailed`."""
+        environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}
+        try:
+            done = subprocess.run(
+                argv, input=stdin, capture_output=True, timeout=timeout, env=environment, check=False,
+                text=True, errors="replace",
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CommandFailed(argv[0], f"no end after {timeout:.0f} s", "an end", output=str(error.stdout or "")) from error
+        except OSError as error:
+            raise CommandFailed(argv[0], f"cannot be started: {error.strerror}") from error
+        return Completed(done.returncode, done.stdout, done.stderr)
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Replace a file as a whole, or not at all: a reader never sees half of it."""
+        folder = os.path.dirname(path)
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, mode)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+    def remove(self, path: str) -> None:
+        """Remove a file; one that is not there is fine."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def _unreadable(path: str, error: OSError) -> Unreadable:
+    reason = f"{type(error).__name__}: {error.strerror}"
+    return Unreadable(path, reason, missing=isinstance(error, (FileNotFoundError, NotADirectoryError)))
