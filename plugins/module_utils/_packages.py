@@ -1,0 +1,109 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is installed, read from the package manager's own files, so that no process is forked for it."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._versions import release_of_rocm_package
+
+DPKG_STATUS = "/var/lib/dpkg/status"
+APT_LISTS = "/var/lib/apt/lists"
+
+_NAMES = re.compile(
+    r"(rocm|hip|hsa|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|roc(blas|fft|rand|solver|sparse|thrust|prim|alution|wmma|"
+    r"tracer|profiler|decode|jpeg|shmem)|miopen|migraphx|mivisionx|rccl|rpp|half$|openmp-extras|composablekernel|"
+    r"libdrm-amdgpu|libdrm2-amdgpu|libhsa-runtime)"
+)
+_AMD_BUILD = re.compile(r"-[0-9]+(~[0-9]+\.[0-9]+|\.el[0-9]+|\.sles[0-9]+)?$")
+_STATES = {
+    "installed": "installed", "triggers-pending": "installed", "triggers-awaited": "installed",
+    "half-configured": "half-configured", "half-installed": "half-installed", "unpacked": "unpacked",
+    "config-files": "config-files", "not-installed": "not-installed",
+}
+_MANAGERS = (("apt", "/var/lib/dpkg/status"), ("zypper", "/etc/zypp/zypp.conf"), ("dnf", "/etc/dnf/dnf.conf"))
+
+
+class Package(NamedTuple):
+    """One package of the node.
+
+    ``state`` is installed, half-configured, half-installed, unpacked, config-files or not-installed; only the first
+    is installed. ``hold`` is true where the node's own package manager must not change it.
+    """
+
+    name: str
+    version: str
+    state: str
+    hold: bool
+
+
+def package_manager(host: Host) -> str | None:
+    """apt, dnf or zypper, told by the files each keeps; None where there is none of them."""
+    return next((name for name, path in _MANAGERS if host.exists(path)), None)
+
+
+def is_amd_package(name: str, version: str) -> bool:
+    """True for ROCm's and the driver's packages, by name or by a version with a ROCm release encoded in it."""
+    if _NAMES.match(name):
+        return True
+    return release_of_rocm_package(version) is not None and _AMD_BUILD.search(version) is not None
+
+
+def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_package) -> dict[str, Package]:
+    """Packages that dpkg knows and ``wanted(name, version)`` takes, by name, in any state.
+
+    :raises Unreadable: where dpkg's database cannot be read.
+    :raises ParseError: where an entry has no state that dpkg knows.
+    """
+    found = {}
+    for stanza in host.read(DPKG_STATUS).split("\n\n"):
+        name = _field(stanza, "Package")
+        version = _field(stanza, "Version")
+        if name and wanted(name, version):
+            found[name] = _package(name, version, _field(stanza, "Status"))
+    return found
+
+
+def apt_index(host: Host) -> dict[str, set[str]] | None:
+    """Versions that AMD's repositories offer, by package, from the lists apt fetched last; None where they cannot be read."""
+    try:
+        names = [name for name in host.list(APT_LISTS) if _is_amd_list(name)]
+        texts = [host.read(f"{APT_LISTS}/{name}") for name in names]
+    except FleetError:
+        return None
+    return _versions_by_name(texts)
+
+
+def _package(name: str, version: str, status: str) -> Package:
+    words = status.split()
+    if len(words) != 3 or words[2] not in _STATES:
+        raise ParseError(DPKG_STATUS, f"{name} has the status {status!r}", "selection, error and state", "dpkg --audit")
+    return Package(name, version, _STATES[words[2]], words[0] == "hold")
+
+
+def _field(stanza: str, key: str) -> str:
+    start = 0 if stanza.startswith(f"{key}: ") else stanza.find(f"\n{key}: ") + 1
+    if start == 0 and not stanza.startswith(f"{key}: "):
+        return ""
+    return stanza[start + len(key) + 2:].split("\n", 1)[0].strip()
+
+
+def _is_amd_list(name: str) -> bool:
+    # apt writes the address of a repository with its slashes turned into underscores.
+    return name.endswith("_Packages") and ("_rocm_" in name or "_amdgpu_" in name)
+
+
+def _versions_by_name(texts: list[str]) -> dict[str, set[str]]:
+    offered: dict[str, set[str]] = {}
+    for text in texts:
+        for stanza in text.split("\n\n"):
+            name = _field(stanza, "Package")
+            if name:
+                offered.setdefault(name, set()).add(_field(stanza, "Version"))
+    return offered
