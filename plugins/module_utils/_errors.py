@@ -47,6 +47,10 @@ class Unreadable(FleetError):
         super().__init__(subject, seen)
 
 
+class UnsupportedPlatform(FleetError):
+    """A node whose operating system or boot loader this part cannot change."""
+
+
 class CommandFailed(FleetError):
     """A program on the node that did not do what it was asked; carries its output."""
 

@@ -10,6 +10,7 @@ Collectors and planners take a Host, so a test hands them a recorded machine ins
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -90,12 +91,16 @@ class Host:
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """Replace a file as a whole, or not at all: a reader never sees half of it."""
+        self.write_bytes(path, text.encode("utf-8"), mode)
+
+    def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        """As :meth:`write`, for content that need not be text, such as a keyring."""
         folder = os.path.dirname(path)
         os.makedirs(folder, mode=0o755, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(temporary, mode)
@@ -104,12 +109,31 @@ class Host:
             os.unlink(temporary)
             raise
 
+    def write_in_place(self, path: str, text: str) -> None:
+        """Write into a file of /proc or /sys, which cannot be replaced.
+
+        :raises Unreadable: where the kernel does not take the value, or there is no such file.
+        """
+        try:
+            handle = os.open(path, os.O_WRONLY)
+            try:
+                os.write(handle, text.encode("utf-8"))
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
     def remove(self, path: str) -> None:
         """Remove a file; one that is not there is fine."""
         try:
             os.unlink(path)
         except FileNotFoundError:
             pass
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with all that is in it; links in it are not followed, a folder that is not there is fine."""
+        if os.path.isdir(path):
+            shutil.rmtree(path)
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -80,8 +80,20 @@ class RecordedHost(Host):
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         self.files[self.realpath(path)] = text
 
+    def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        self.files[self.realpath(path)] = content
+
+    def write_in_place(self, path: str, text: str) -> None:
+        self.read_bytes(path)
+        self.files[self.realpath(path)] = text
+
     def remove(self, path: str) -> None:
         self.files.pop(self.realpath(path), None)
+
+    def remove_tree(self, path: str) -> None:
+        inside = path.rstrip("/") + "/"
+        self.files = {name: text for name, text in self.files.items() if not name.startswith(inside)}
+        self.links = {name: target for name, target in self.links.items() if not name.startswith(inside)}
 
     def sleep(self, seconds: float) -> None:
         self.slept += seconds
