@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
+import zlib
 from typing import Callable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError
@@ -17,15 +21,18 @@ DPKG_STATUS = "/var/lib/dpkg/status"
 APT_LISTS = "/var/lib/apt/lists"
 
 _NAMES = re.compile(
-    r"(rocm|hip|hsa|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|roc(blas|fft|rand|solver|sparse|thrust|prim|alution|wmma|"
-    r"tracer|profiler|decode|jpeg|shmem)|miopen|migraphx|mivisionx|rccl|rpp|half$|openmp-extras|composablekernel|"
-    r"libdrm-amdgpu|libdrm2-amdgpu|libhsa-runtime)"
+    r"(rocm|hip|hsa-|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|libhsa-|libamdhip|"
+    r"roc(blas|fft|rand|solver|sparse|thrust|prim|alution|wmma|tracer|profiler|decode|jpeg|shmem)|"
+    r"(miopen|migraphx|mivisionx|rccl|openmp-extras|composablekernel)(-|$))"
 )
 _AMD_BUILD = re.compile(r"-[0-9]+(~[0-9]+\.[0-9]+|\.el[0-9]+|\.sles[0-9]+)?$")
 _STATES = {
     "installed": "installed", "triggers-pending": "installed", "triggers-awaited": "installed",
     "half-configured": "half-configured", "half-installed": "half-installed", "unpacked": "unpacked",
     "config-files": "config-files", "not-installed": "not-installed",
+}
+_UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes, ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress,
 }
 _MANAGERS = (("apt", "/var/lib/dpkg/status"), ("zypper", "/etc/zypp/zypp.conf"), ("dnf", "/etc/dnf/dnf.conf"))
 
@@ -74,7 +81,7 @@ def apt_index(host: Host) -> dict[str, set[str]] | None:
     """Versions that AMD's repositories offer, by package, from the lists apt fetched last; None where they cannot be read."""
     try:
         names = [name for name in host.list(APT_LISTS) if _is_amd_list(name)]
-        texts = [host.read(f"{APT_LISTS}/{name}") for name in names]
+        texts = [_list_text(host, f"{APT_LISTS}/{name}") for name in names]
     except FleetError:
         return None
     return _versions_by_name(texts)
@@ -96,7 +103,18 @@ def _field(stanza: str, key: str) -> str:
 
 def _is_amd_list(name: str) -> bool:
     # apt writes the address of a repository with its slashes turned into underscores.
-    return name.endswith("_Packages") and ("_rocm_" in name or "_amdgpu_" in name)
+    return "_Packages" in name and ("_rocm_" in name or "_amdgpu_" in name)
+
+
+def _list_text(host: Host, path: str) -> str:
+    # apt keeps lists packed where Acquire::GzipIndexes says so; lz4 and zstd are beyond Python's own library.
+    unpack = _UNPACKERS.get(path.rsplit("_Packages", 1)[1])
+    if unpack is None:
+        raise ParseError(path, "a list packed in a way that cannot be read here", "a plain, gz, bz2 or xz list")
+    try:
+        return unpack(host.read_bytes(path)).decode("utf-8", "replace")
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise ParseError(path, f"cannot be unpacked: {error}", "a whole list", "run apt-get update") from error
 
 
 def _versions_by_name(texts: list[str]) -> dict[str, set[str]]:

@@ -1,0 +1,79 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""AMD's repositories and pins in the configuration of apt."""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._packages import is_amd_package
+
+_FOLDER = "/etc/apt"
+_AMD_PATH = re.compile(r"\s\S+://\S*/(rocm|amdgpu)(/|\s)")
+_HOST = re.compile(r"://(?:[^@/\s]*@)?([^/:\s]+)")
+_AMD_ORIGIN = re.compile(r"repo\.radeon\.com|repo\.amd\.com")
+# The form apt takes at the start of every line; continuation lines begin with a blank.
+_FIELD = re.compile(r"^([A-Za-z-]+):[ \t]*(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
+# apt passes over files of other names.
+_PIN_FILE = re.compile(r"[A-Za-z0-9_-]+(\.pref)?")
+
+
+def repositories(reading: Reading) -> list[dict] | None:
+    """Enabled sources of AMD's packages as ``{"file", "line"}``; deb822 sources are told in the one-line form."""
+    names = reading.names(f"{_FOLDER}/sources.list.d")
+    paths = [f"{_FOLDER}/sources.list.d/{name}" for name in names or [] if name.endswith((".list", ".sources"))]
+    if reading.host.exists(f"{_FOLDER}/sources.list"):
+        paths.insert(0, f"{_FOLDER}/sources.list")
+    rows = [{"file": path, "line": line} for path in paths for line in _lines(path, reading.raw(path) or "")]
+    return [row for row in rows if _AMD_PATH.search(row["line"])] if paths or names is not None else None
+
+
+def pins(reading: Reading, sources: list[dict]) -> list[str]:
+    """Preference files with a valid pin on AMD's packages or repositories; a pin that apt passes over is a problem."""
+    hosts = {match[1] for source in sources for match in _HOST.finditer(source["line"])}
+    return [path for path in _pin_files(reading) if _pins_amd(reading, path, hosts)]
+
+
+def _lines(path: str, text: str) -> list[str]:
+    if path.endswith(".sources"):
+        return [line for stanza in _stanzas(text) for line in _one_line_form(stanza)]
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("deb ")]
+
+
+def _one_line_form(stanza: dict[str, str]) -> list[str]:
+    if stanza.get("enabled", "yes").lower() in ("no", "false", "0") or "deb" not in stanza.get("types", "").split():
+        return []
+    signed = stanza.get("signed-by", "").split("\n")[0].strip()
+    option = f"[signed-by={signed}] " if signed.startswith("/") else ""
+    tail = " ".join(stanza.get("components", "").split())
+    places = [(uri, suite) for uri in stanza.get("uris", "").split() for suite in stanza.get("suites", "").split()]
+    return [f"deb {option}{uri} {suite} {tail}".strip() for uri, suite in places]
+
+
+def _stanzas(text: str) -> list[dict[str, str]]:
+    kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    parts = re.split(r"\n[ \t]*\n", kept)
+    return [{name.lower(): value.strip() for name, value in _FIELD.findall(part)} for part in parts if part.strip()]
+
+
+def _pin_files(reading: Reading) -> list[str]:
+    folder = f"{_FOLDER}/preferences.d"
+    names = reading.host.list(folder) if reading.host.exists(folder) else []
+    paths = [f"{folder}/{name}" for name in names if _PIN_FILE.fullmatch(name)]
+    return [f"{_FOLDER}/preferences", *paths] if reading.host.exists(f"{_FOLDER}/preferences") else paths
+
+
+def _pins_amd(reading: Reading, path: str, hosts: set[str]) -> bool:
+    stanzas = _stanzas(reading.raw(path) or "")
+    if any(not {"package", "pin", "pin-priority"} <= stanza.keys() for stanza in stanzas):
+        reading.problem(path, "has a stanza without Package, Pin or Pin-Priority: apt does not take it for a pin")
+        stanzas = [stanza for stanza in stanzas if {"package", "pin", "pin-priority"} <= stanza.keys()]
+    return any(_is_on_amd(stanza, hosts) for stanza in stanzas)
+
+
+def _is_on_amd(stanza: dict[str, str], hosts: set[str]) -> bool:
+    if any(is_amd_package(name, "") for name in stanza["package"].split()):
+        return True
+    return bool(_AMD_ORIGIN.search(stanza["pin"])) or any(host in stanza["pin"] for host in hosts)

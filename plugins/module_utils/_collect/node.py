@@ -1,0 +1,92 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The node itself: its name, boot, kernels, operating system and free space."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, key_of, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, Unreadable
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+
+SUBSET = "node"
+
+_SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+_PLACES = ("/", "/boot", "/opt", "/var")
+# The boot loader adds these; they name the kernel and say nothing about its settings.
+_OF_THE_LOADER = frozenset({"BOOT_IMAGE", "initrd"})
+
+
+def collect(host: Host, problems: list[dict]) -> dict:
+    """The ``node`` part of the facts; sizes in bytes, uptime in seconds."""
+    reading = Reading(host, problems, SUBSET)
+    facts = {
+        "host": reading.text("/proc/sys/kernel/hostname"),
+        "boot_id": reading.text("/proc/sys/kernel/random/boot_id"),
+        "uptime_seconds": reading.parsed("/proc/uptime", _uptime),
+        "machine_id": reading.text("/etc/machine-id"),
+        "kernel": _kernel(host, reading),
+        "os": _os(reading),
+        "secure_boot": _secure_boot(host, reading),
+        "free_bytes": {place: _free(host, reading, place) for place in _PLACES},
+    }
+    reading.tell_absent("not there")
+    return {"node": facts}
+
+
+def settings_of(cmdline: str) -> list[str]:
+    """Arguments of a command line without those of the boot loader."""
+    return [token for token in tokens(cmdline) if key_of(token) not in _OF_THE_LOADER]
+
+
+def _kernel(host: Host, reading: Reading) -> dict:
+    try:
+        entry = grub_next_entry(host)
+    except FleetError as error:
+        reading.problem("next boot", str(error))
+        entry = None
+    return {
+        "running": reading.text("/proc/sys/kernel/osrelease"),
+        "cmdline": reading.parsed("/proc/cmdline", settings_of),
+        "next_boot": entry.kernel if entry else None,
+        "next_boot_cmdline": entry.cmdline if entry else None,
+    }
+
+
+def _uptime(text: str) -> float | None:
+    try:
+        return float(text.split()[0])
+    except (ValueError, IndexError):
+        return None
+
+
+def _os(reading: Reading) -> dict:
+    text = reading.raw("/etc/os-release") or ""
+    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    return {
+        key: fields[name].strip().strip("\"'") if name in fields else None
+        for key, name in (("id", "ID"), ("version", "VERSION_ID"), ("name", "PRETTY_NAME"))
+    }
+
+
+def _secure_boot(host: Host, reading: Reading) -> bool | None:
+    try:
+        content = host.read_bytes(_SECURE_BOOT)
+    except Unreadable as error:
+        reading.problem("secure boot", "no EFI variable for it" if error.missing else error.seen)
+        return None
+    # Four bytes of attributes stand before the one byte of the variable.
+    if len(content) != 5 or content[4] > 1:
+        reading.problem("secure boot", f"not understood: {content[:8]!r}")
+        return None
+    return content[4] == 1
+
+
+def _free(host: Host, reading: Reading, place: str) -> int | None:
+    try:
+        return host.free_bytes(place)
+    except Unreadable as error:
+        reading.problem(f"free space of {place}", error.seen)
+        return None

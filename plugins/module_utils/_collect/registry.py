@@ -1,0 +1,68 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The subsets of facts, in the order they are gathered, and the one pass that gathers them."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (
+    counters,
+    driver,
+    gpu,
+    holders,
+    link,
+    node,
+    platform,
+    rocm,
+    settings,
+)
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import OnePass
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+
+SCHEMA = 1
+COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
+    collector.SUBSET: collector.collect
+    for collector in (node, platform, gpu, link, counters, driver, rocm, settings, holders)
+}
+
+
+def select(wanted: list[str]) -> list[str]:
+    """Names of subsets in the order they are gathered: ``all``, names, and ``!name`` to leave one out.
+
+    :raises FleetError: for a name that there is no subset of.
+    """
+    unknown = sorted(name for name in wanted if name.lstrip("!") not in (*COLLECTORS, "all"))
+    if unknown:
+        known = ", ".join(COLLECTORS)
+        raise FleetError("gather_subset", f"{', '.join(unknown)}", f"all, or any of {known}, or one of them after a !")
+    left_out = {name[1:] for name in wanted if name.startswith("!")}
+    taken = {name for name in wanted if not name.startswith("!")} or {"all"}
+    return [name for name in COLLECTORS if (name in taken or "all" in taken) and name not in left_out]
+
+
+def gather(host: Host, subsets: list[str]) -> dict:
+    """The facts of docs/contracts.md, section 1, for the subsets; every file is read once."""
+    once = OnePass(host)
+    problems: list[dict] = []
+    facts: dict = {"schema": SCHEMA}
+    for subset in subsets:
+        _merge(facts, COLLECTORS[subset](once, problems))
+    facts["problems"] = _without_repeats(problems)
+    return facts
+
+
+def _merge(facts: dict, fragment: dict) -> None:
+    """Add a fragment; rows about the same GPU become one."""
+    for key, value in fragment.items():
+        if key == "gpus" and value is not None and facts.get("gpus") is not None:
+            for known, added in zip(facts["gpus"], value):
+                known.update(added)
+        else:
+            facts[key] = value
+
+
+def _without_repeats(problems: list[dict]) -> list[dict]:
+    return list({tuple(sorted(row.items())): row for row in problems}.values())

@@ -1,0 +1,192 @@
+#!/usr/bin/python
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: node_facts
+short_description: Read everything about a node's AMD Instinct GPUs in one pass
+version_added: 0.1.0
+description:
+  - Reads a node's GPUs, their PCI Express path hop by hop, the driver, the ROCm user space, package state and the kernel
+    settings that bear on them, in one task and without starting another program.
+  - A value that cannot be read is V(null) and has a row in RV(ansible_facts.instinct.problems). It is never zero and never
+    taken for a pass.
+options:
+  gather_subset:
+    description:
+      - Parts to gather, V(all), or V(all) without those named after a V(!).
+      - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS), V(gpu) (identity, driver,
+        firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, temperatures),
+        V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings) (kernel
+        settings) and V(holders) (processes that have a GPU open).
+    type: list
+    elements: str
+    default: [all]
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.facts
+notes:
+  - Run it as root. Files of other users' processes and some files of the GPUs cannot be read otherwise.
+author:
+  - fleetops.instinct contributors (@fleetops)
+"""
+
+EXAMPLES = r"""
+- name: Read everything
+  fleetops.instinct.node_facts:
+
+- name: Look only at the driver and the packages
+  fleetops.instinct.node_facts:
+    gather_subset: [driver, rocm]
+
+- name: Leave out who has the GPUs open
+  fleetops.instinct.node_facts:
+    gather_subset: ["!holders"]
+
+- name: Stop where a GPU is on the bus and the driver did not start it
+  ansible.builtin.assert:
+    that: ansible_facts.instinct.gpus | rejectattr('initialised') | length == 0
+"""
+
+RETURN = r"""
+ansible_facts:
+  description: The facts of the node; parts that were not asked for are left out.
+  returned: success
+  type: dict
+  contains:
+    instinct:
+      description: All of it.
+      returned: success
+      type: dict
+      contains:
+        schema:
+          description: Version of this shape.
+          returned: success
+          type: int
+          sample: 1
+        node:
+          description: Name, boot id, uptime in seconds, running and next kernel with both command lines, operating system,
+            state of Secure Boot, and free bytes by folder.
+          returned: with subset C(node)
+          type: dict
+          sample: {"host": "g01", "kernel": {"running": "6.1.0-40-amd64", "next_boot": "6.1.0-40-amd64"}}
+        platform:
+          description: Maker, product, board and BIOS of the machine.
+          returned: with subset C(platform)
+          type: dict
+          sample: {"vendor": "Supermicro", "bios_version": "3.2"}
+        gpus:
+          description: One row per GPU on the PCI bus, whether or not a driver owns it; V(null) where the bus cannot be read.
+          returned: with subset C(gpu), C(link) or C(counters)
+          type: list
+          elements: dict
+          contains:
+            bdf:
+              description: PCI address, the key of the row.
+              returned: success
+              type: str
+              sample: "0000:63:00.0"
+            device_id:
+              description: PCI device id; RV(ansible_facts.instinct.gpus[].bdf) and this are known without a driver.
+              returned: with subset C(gpu)
+              type: str
+              sample: 74a1
+            kind:
+              description: C(pf), C(vf), or C(unknown) where a virtual machine does not show it.
+              returned: with subset C(gpu)
+              type: str
+              sample: pf
+            initialised:
+              description: Whether amdgpu is bound to the GPU and has made it available for work.
+              returned: with subset C(gpu)
+              type: bool
+              sample: true
+            firmware:
+              description: Versions of the firmware blocks the GPU has, as the driver prints them.
+              returned: with subset C(gpu)
+              type: dict
+              sample: {"sos": "0x00360256"}
+            partition:
+              description: Compute and memory partition modes.
+              returned: with subset C(gpu)
+              type: dict
+              sample: {"compute": "SPX", "memory": "NPS1"}
+            link:
+              description: Hops from the GPU up to the root port with speed in GT/s and width in lanes, what each could do,
+                and ASPM. C(role) is C(gpu), C(board_switch), C(switch) or C(root_port).
+              returned: with subset C(link)
+              type: list
+              elements: dict
+              sample: [{"bdf": "0000:63:00.0", "role": "gpu", "speed_gts": 32.0, "width": 16}]
+            aer:
+              description: Totals of the correctable, nonfatal and fatal PCI Express errors since boot.
+              returned: with subset C(counters)
+              type: dict
+              sample: {"correctable": 0, "nonfatal": 0, "fatal": 0}
+            ras:
+              description: Uncorrectable, correctable and deferred errors by block since the driver was loaded.
+              returned: with subset C(counters)
+              type: dict
+              sample: {"umc": {"ue": 0, "ce": 0}}
+            bad_pages:
+              description: Number of memory pages that are retired or about to be.
+              returned: with subset C(counters)
+              type: int
+              sample: 0
+            temperatures:
+              description: Degrees Celsius by sensor.
+              returned: with subset C(counters)
+              type: dict
+              sample: {"junction": 41.0, "mem": 38.0}
+        driver:
+          description: What is loaded and from where, what is installed, builds of dkms per kernel, leftovers of old versions,
+            and whether the kernel that boots next has the installed driver.
+          returned: with subset C(driver)
+          type: dict
+          sample: {"loaded": true, "version": "6.14.14", "origin": "dkms", "ready_for_next_boot": true}
+        rocm:
+          description: The active release, those installed side by side, AMD's packages, repositories, pins, holds, and
+            whether the package lists still offer what is installed.
+          returned: with subset C(rocm)
+          type: dict
+          sample: {"active": "7.0.2", "installed": ["7.0.2"], "holds": ["rocm-core"], "obtainable": {"rocm-core": true}}
+        settings:
+          description: ASPM, IOMMU, idle states, NUMA balancing, huge pages, SMT, SR-IOV and module options.
+          returned: with subset C(settings)
+          type: dict
+          sample: {"aspm": {"policy": "default", "cmdline_off": false}, "thp": "madvise"}
+        holders:
+          description: Processes that have a GPU open; V(null) where that cannot be told.
+          returned: with subset C(holders)
+          type: list
+          elements: dict
+          sample: [{"pid": 812, "command": "python3", "device": "/dev/kfd"}]
+        problems:
+          description: What could not be read or understood, and why.
+          returned: success
+          type: list
+          elements: dict
+          sample: [{"subset": "link", "subject": "0000:63:00.0 current_link_speed", "reason": "OSError: Input/output error"}]
+"""
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
+
+
+def facts_of(module) -> dict:
+    """What the module returns."""
+    subsets = select(module.params["gather_subset"])
+    return {"changed": False, "ansible_facts": {"instinct": gather(Host(), subsets)}}
+
+
+def main():
+    """Entry point."""
+    spec = {"gather_subset": {"type": "list", "elements": "str", "default": ["all"]}}
+    run_module(spec, facts_of, supports_check_mode=True)
+
+
+if __name__ == "__main__":
+    main()
