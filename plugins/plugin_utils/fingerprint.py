@@ -1,0 +1,161 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Digests of data, and the comparison of a node before a change with the same node after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+
+def canonical(value: Any) -> bytes:
+    """The one byte form of a JSON value: sorted keys, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def digest(value: Any) -> str:
+    """``sha256:`` and the hex digest of a JSON value's canonical form."""
+    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"
+
+
+_NODE = ("host", "machine_id", "kernel", "os", "secure_boot")
+_GPU = (
+    "bdf", "vendor_id", "device_id", "subsystem_vendor_id", "subsystem_id", "kind", "serial", "unique_id", "vbios", "numa_node",
+    "memory_bytes", "firmware", "partition",
+)
+_HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
+_SETTINGS = ("module_options",)
+
+
+def stable_facts(facts: dict) -> dict:
+    """The part of the facts that a plan rests on: identity, GPUs, versions, link capability, command line.
+
+    What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders) is left out.
+    """
+    gpus = [
+        {**_part(gpu, _GPU), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]} for gpu in facts.get("gpus") or []
+    ]
+    return {
+        "node": _part(facts.get("node"), _NODE),
+        "platform": facts.get("platform"),
+        "gpus": gpus,
+        "driver": facts.get("driver"),
+        "rocm": facts.get("rocm"),
+        "settings": _part(facts.get("settings"), _SETTINGS),
+    }
+
+
+def facts_digest(facts: dict) -> str:
+    """Digest of :func:`stable_facts`."""
+    return digest(stable_facts(facts))
+
+
+def _part(value: dict | None, keys: tuple[str, ...]) -> dict:
+    return {key: (value or {}).get(key) for key in keys}
+
+
+def compare_before_after(before: dict, after: dict, allowed: Collection[str] = ()) -> list[dict]:
+    """What is worse, or merely other, after a change; one finding (contract section 4) each, empty when all is as it was.
+
+    :param allowed: what the plan was to change, out of ``rocm``, ``driver``, ``kernel``, ``cmdline``, ``vbios``, ``firmware``,
+        ``partition``. Loss of a GPU, a slower link and risen error counters are never allowed.
+    """
+    found = [*_gpu_set(before, after), *_versions(before, after, allowed)]
+    old_gpus = {gpu.get("bdf"): gpu for gpu in before.get("gpus") or []}
+    rebooted = _get(before, "node", "boot_id") != _get(after, "node", "boot_id")
+    for gpu in after.get("gpus") or []:
+        old = old_gpus.get(gpu.get("bdf"))
+        if old is not None:
+            found += [*_gpu_values(old, gpu, allowed), *_links(old, gpu), *_counters(old, gpu, rebooted)]
+    return found
+
+
+def _gpu_set(before: dict, after: dict) -> Iterator[dict]:
+    old = {gpu.get("bdf"): gpu for gpu in before.get("gpus") or []}
+    new = {gpu.get("bdf"): gpu for gpu in after.get("gpus") or []}
+    for bdf in sorted(old.keys() - new.keys(), key=str):
+        yield _finding("after.gpu_lost", bdf, f"{len(old)} GPUs, this one among them", f"{len(new)} GPUs, this one is gone")
+    for bdf in sorted(new.keys() - old.keys(), key=str):
+        yield _finding("after.gpu_new", bdf, f"{len(old)} GPUs", f"{len(new)} GPUs, this one is new")
+
+
+def _versions(before: dict, after: dict, allowed: Collection[str]) -> Iterator[dict]:
+    for name, path in (
+        ("rocm", ("rocm", "active")),
+        ("driver", ("driver", "version")),
+        ("kernel", ("node", "kernel", "running")),
+        ("cmdline", ("node", "kernel", "cmdline")),
+    ):
+        if name not in allowed:
+            yield from _same(f"after.{name}", "node", _get(before, *path), _get(after, *path))
+
+
+def _gpu_values(old: dict, new: dict, allowed: Collection[str]) -> Iterator[dict]:
+    subject = str(new.get("bdf"))
+    for key in ("device_id", "unique_id", "serial", "memory_bytes", "vbios", "firmware", "partition"):
+        if key not in allowed:
+            yield from _same(f"after.{key}", subject, old.get(key), new.get(key))
+
+
+def _links(old: dict, new: dict) -> Iterator[dict]:
+    hops = {hop.get("bdf"): hop for hop in new.get("link") or []}
+    for hop in old.get("link") or []:
+        subject = f"{new.get('bdf')} hop {hop.get('bdf')}"
+        for key in ("speed_gts", "width"):
+            was, now = hop.get(key), hops.get(hop.get("bdf"), {}).get(key)
+            if was is not None and now is None:
+                yield _finding(f"after.link_{key}", subject, was, now, "unknown")
+            elif was is not None and now < was:
+                yield _finding(f"after.link_{key}", subject, f"{was} or more", now)
+
+
+def _counters(old: dict, new: dict, rebooted: bool) -> Iterator[dict]:
+    subject = str(new.get("bdf"))
+    yield from _risen("after.bad_pages", subject, old.get("bad_pages"), new.get("bad_pages"))
+    # These start again from zero when the driver is loaded, so after a reboot every error is a new one.
+    for block, counts in sorted((old.get("ras") or {}).items()):
+        now = ((new.get("ras") or {}).get(block) or {}).get("ue")
+        was = (counts or {}).get("ue")
+        yield from _risen(f"after.ras_{block}_ue", subject, 0 if rebooted and was is not None else was, now)
+    for kind in ("nonfatal", "fatal"):
+        was, now = _get(old, "aer", kind), _get(new, "aer", kind)
+        yield from _risen(f"after.aer_{kind}", subject, 0 if rebooted and was is not None else was, now)
+
+
+def _same(rule: str, subject: str, was: Any, now: Any) -> Iterator[dict]:
+    if was is not None and now is None:
+        yield _finding(rule, subject, was, now, "unknown")
+    elif was is not None and was != now:
+        yield _finding(rule, subject, was, now)
+
+
+def _risen(rule: str, subject: str, was: int | None, now: int | None) -> Iterator[dict]:
+    if was is not None and now is None:
+        yield _finding(rule, subject, f"{was} at most", now, "unknown")
+    elif was is not None and now is not None and now > was:
+        yield _finding(rule, subject, f"{was} at most", now)
+
+
+def _finding(rule: str, subject: str, expected: Any, observed: Any, verdict: str = "fail") -> dict:
+    unread = verdict == "unknown"
+    return {
+        "rule": rule, "subject": subject, "verdict": verdict, "area": "health",
+        "expected": _text(expected), "observed": "could not be read" if unread else _text(observed),
+        "why": "it was known before the change and cannot be read now" if unread else "it changed, and the plan did not ask for that",
+        "fix": "look at this node before it goes back to service; roll back if the change caused it",
+        "source": "comparison of the node before and after",
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _get(value: dict | None, *path: str) -> Any:
+    for key in path:
+        value = (value or {}).get(key)
+    return value

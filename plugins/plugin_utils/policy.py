@@ -1,0 +1,70 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The policy: how much of the fleet a rollout may risk at once. Every key has a default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, plain, read_yaml
+
+_SPEC: dict[str, dict[str, Any]] = {
+    "failure_budget": {"type": "int", "default": 0},
+    "capacity_floor_percent": {"type": "float", "default": 75},
+    "canaries_per_product": {"type": "int", "default": 1},
+    "growth": {"type": "float", "default": 2},
+    "max_wave": {"type": "int", "default": 32},
+    "failure_domain": {"type": "str", "default": "rack", "choices": ["rack", "none"]},
+    "unfit_nodes": {"type": "str", "default": "refuse", "choices": ["refuse", "exclude"]},
+    "exclude": {"type": "list", "elements": "str", "default": []},
+    "require_rollback": {"type": "bool", "default": True},
+    "soak_seconds": {"type": "int", "default": 60},
+    "reboot_timeout_seconds": {"type": "int", "default": 1800},
+    "drain_timeout_seconds": {"type": "int", "default": 3600},
+    "waivers": {"type": "list", "elements": "dict", "default": []},
+}
+_WAIVER: dict[str, dict[str, Any]] = {
+    "rule": {"type": "str", "required": True},
+    "nodes": {"type": "list", "elements": "str", "required": True},
+    "owner": {"type": "str", "required": True},
+    "expires": {"type": "str", "required": True},
+    "reason": {"type": "str", "required": True},
+}
+_RANGES: dict[str, tuple[float, float]] = {
+    "failure_budget": (0, 100000),
+    "capacity_floor_percent": (0, 100),
+    "canaries_per_product": (0, 100),
+    "growth": (1, 100),
+    "max_wave": (1, 10000),
+    "soak_seconds": (0, 86400),
+    "reboot_timeout_seconds": (30, 86400),
+    "drain_timeout_seconds": (0, 604800),
+}
+
+
+class PolicyError(FleetError):
+    """The policy holds a key, a type or a number that it may not hold."""
+
+
+def load_policy(value: Mapping[str, Any] | str | None) -> dict:
+    """The policy with every default of docs/contracts.md section 3.
+
+    :param value: a map, the path of a YAML file, or nothing for the defaults.
+    :raises PolicyError: naming the file (or ``fleet_policy``), the key, what was seen and what is allowed.
+    """
+    place = "fleet_policy"
+    if isinstance(value, str):
+        place, value = value, read_yaml(value, PolicyError, "a policy file (docs/contracts.md, section 3)")
+    policy = check(_SPEC, plain({} if value is None else value, place, PolicyError), (place, ""), PolicyError)
+    for key, (least, most) in _RANGES.items():
+        if not least <= policy[key] <= most:
+            raise PolicyError(f"{place}: {key}", f"is {policy[key]}", f"{least:g} to {most:g}", "correct the number")
+    policy["exclude"] = sorted(set(policy["exclude"]))
+    policy["waivers"] = [
+        check(_WAIVER, waiver, (place, f"waivers[{number}]"), PolicyError) for number, waiver in enumerate(policy["waivers"])
+    ]
+    return {key: policy[key] for key in _SPEC}

@@ -1,0 +1,53 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError, load_policy
+
+WAIVER = {"rule": "link.speed", "nodes": ["g0*"], "owner": "ops", "expires": "2027-01-01", "reason": "retimer on order"}
+
+
+@pytest.mark.parametrize("nothing", [None, {}])
+def test_no_policy_is_the_careful_one(nothing):
+    policy = load_policy(nothing)
+    assert (policy["failure_budget"], policy["capacity_floor_percent"], policy["canaries_per_product"]) == (0, 75, 1)
+    assert (policy["failure_domain"], policy["unfit_nodes"], policy["require_rollback"]) == ("rack", "refuse", True)
+
+
+def test_a_policy_may_be_a_file(tmp_path):
+    path = tmp_path / "policy.yml"
+    path.write_text("max_wave: 4\nexclude: [g09, g02, g09]\n", encoding="utf-8")
+    policy = load_policy(str(path))
+    assert (policy["max_wave"], policy["exclude"], policy["growth"]) == (4, ["g02", "g09"], 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"max_waves": 3}, "max_waves: is not a key that is known here; wanted: 'max_wave' (nearest)"),
+        ({"growth": 0.5}, "growth: is 0.5; wanted: 1 to 100"),
+        ({"capacity_floor_percent": 101}, "capacity_floor_percent: is 101"),
+        ({"failure_budget": -1}, "failure_budget: is -1"),
+        ({"max_wave": 0}, "max_wave: is 0"),
+        ({"max_wave": "many"}, "max_wave: "),
+        ({"unfit_nodes": "ignore"}, "one of refuse, exclude"),
+        ({"failure_domain": "row"}, "one of rack, none"),
+        ({"waivers": [{**WAIVER, "until": "x"}]}, "waivers[0].until: is not a key"),
+        ({"waivers": [{"rule": "link.speed"}]}, "waivers[0].nodes: is missing"),
+        ([], "wanted: a map"),
+        ({"exclude": {1, 2}}, "JSON has no form for"),
+        ("/nonexistent.yml", "No such file"),
+    ],
+)
+def test_a_wrong_policy_is_refused_with_its_key(value, message):
+    with pytest.raises(PolicyError) as caught:
+        load_policy(value)
+    assert message in str(caught.value)
+
+
+def test_a_waiver_names_rule_nodes_owner_expiry_and_reason():
+    assert load_policy({"waivers": [WAIVER]})["waivers"] == [WAIVER]
