@@ -1,0 +1,51 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write to the ledger what is about to happen to a node, or what has happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+
+
+class ActionModule(action.FleetAction):
+    """See the documentation of fleetops.instinct.node_state."""
+
+    SPEC = {
+        "rollout": {"type": "dict"},
+        "state": {"type": "str"},
+        "intent": {"type": "bool", "default": False},
+        "reason": {"type": "str", "default": ""},
+        "data": {"type": "dict"},
+        "actions": {"type": "list", "elements": "str", "default": []},
+    }
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        node, here = task_vars["inventory_hostname"], args["rollout"] or {}
+        ledger = self._ledger(here)
+        if self.checking or ledger is None:
+            self._rehearse(node, args)
+        elif args["state"]:
+            ledger.record(
+                here["epoch"], node, args["state"], kind="intent" if args["intent"] else "outcome", reason=args["reason"],
+                data=args["data"], action=rollout.action_for(ledger.state_of(node), args["state"], args["actions"]),
+            )
+        return {
+            "changed": False,
+            "state": ledger and ledger.state_of(node),
+            "snapshot": ledger and rollout.snapshot_in(ledger, node),
+        }
+
+    @staticmethod
+    def _ledger(here: dict[str, Any]) -> Ledger | None:
+        path = rollout.ledger_path(here.get("dir") or "")
+        return Ledger.open(path) if here and path.exists() else None
+
+    def _rehearse(self, node: str, args: dict[str, Any]) -> None:
+        # a rehearsal that met a failure must not end with status 0
+        if args["state"] in ("failed", "quarantined") and self.checking:
+            raise FleetError(node, f"the rehearsal failed: {args['reason']}", "a clean rehearsal", "mend that first")

@@ -1,0 +1,40 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gate at the start of each wave: evaluated by every host of the wave, from the ledger, before anything is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, gate, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import repository_for
+
+
+class ActionModule(action.FleetAction):
+    """See the documentation of fleetops.instinct.rollout_admit."""
+
+    SPEC = {"rollout": {"type": "dict", "required": True}}
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        node, here = task_vars["inventory_hostname"], args["rollout"]
+        plan = load_plan(here["plan"])
+        view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
+        if not self.checking:
+            self._admit(Ledger.open(rollout.ledger_path(here["dir"])), plan, node, here)
+        return {"changed": False, "ansible_facts": {"fleet_node": view}}
+
+    @staticmethod
+    def _admit(ledger: Ledger, plan: dict[str, Any], node: str, here: dict[str, Any]) -> None:
+        rollback = here["mode"] == "rollback"
+        wave = next(number for number, members in enumerate(here["waves"], start=1) if node in members)
+        answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback)
+        if not answer["admit"]:
+            raise FleetError(f"{here['mode']} {plan['plan_id']}", answer["reason"], answer["wanted"], answer["fix"])
+        if not rollback:
+            action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])
+            ledger.record(here["epoch"], node, "admitted", reason=f"wave {wave}", action=action_name)

@@ -1,0 +1,46 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make a plan from the records of this run, save it and show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, attempts, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import plan_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout import plan_path
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
+
+
+class ActionModule(action.FleetAction):
+    """See the documentation of fleetops.instinct.rollout_plan."""
+
+    SPEC = {
+        "target": {"type": "path", "required": True},
+        "policy": {"type": "raw"},
+        "nodes": {"type": "list", "elements": "str", "required": True},
+        "fleet_dir": action.FLEET_DIR,
+    }
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        catalog = load_catalog()
+        target = load_target(args["target"], catalog)
+        policy = load_policy(args["policy"])
+        found = this_runs_records(args["fleet_dir"], args["nodes"])
+        plan = make_plan(
+            found, {node: record.get("rack") for node, record in found.items()}, target, policy, catalog,
+            created_at=action.now(), inventory_order=args["nodes"],
+            attempt=attempts.next_attempt(args["fleet_dir"]),
+        )
+        path = plan_path(args["fleet_dir"], plan["plan_id"])
+        changed = not path.exists()
+        if changed:
+            records.write_json(path, plan)
+        self.say(plan_report(plan, colour=self.colour()))
+        self.say(f"Plan {plan['plan_id']}: {path}")
+        return {"changed": changed, "plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"]}

@@ -1,0 +1,68 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Open a rollout (or its rollback) from a plan: check that nothing it rests on has changed, take the lease, give the waves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import check_plan_inputs, current_inputs, load_plan
+
+LEASE_SECONDS = 3600
+
+
+class ActionModule(action.FleetAction):
+    """See the documentation of fleetops.instinct.rollout_start."""
+
+    SPEC = {
+        "mode": {"type": "str", "default": "upgrade", "choices": ["upgrade", "rollback"]},
+        "plan": {"type": "path"},
+        "rollout": {"type": "str"},
+        "nodes": {"type": "list", "elements": "str", "required": True},
+        "incident": {"type": "bool", "default": False},
+        "fleet_dir": action.FLEET_DIR,
+    }
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        start = self._rollback if args["mode"] == "rollback" else self._upgrade
+        plan, directory, waves = start(args)
+        epoch = None if self.checking else self._lease(directory)
+        facts = {
+            "mode": args["mode"], "plan_id": plan["plan_id"], "dir": str(directory), "epoch": epoch,
+            "plan": str(rollout.plan_path(args["fleet_dir"], plan["plan_id"])),
+            "waves": waves, "order": [node for wave in waves for node in wave], "sizes": [len(wave) for wave in waves],
+        }
+        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: {len(facts['order'])} nodes in {len(waves)} waves are left to do.")
+        return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
+
+    def _upgrade(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
+        plan = load_plan(args["plan"])
+        directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
+        path = rollout.ledger_path(directory)
+        nodes = Ledger.open(path).nodes() if path.exists() else {}
+        untouched = {node for node in plan["nodes"] if nodes.get(node, {}).get("state", "planned") == "planned"}
+        found = this_runs_records(args["fleet_dir"], [node for node in args["nodes"] if node in untouched])
+        check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
+        if not path.exists() and not self.checking:
+            Ledger.create(path, plan)
+        return plan, directory, rollout.upgrade_waves(plan, nodes, args["nodes"])
+
+    def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
+        directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
+        ledger = Ledger.open(rollout.ledger_path(directory))
+        nodes = {node: {**row, "has_snapshot": ledger.snapshot_of(node) is not None} for node, row in ledger.nodes().items()}
+        strangers = [node for node in args["nodes"] if node not in nodes]
+        if len(strangers) == len(args["nodes"]):
+            raise FleetError(str(directory), "none of these nodes is part of it: " + ", ".join(strangers), "nodes of the rollout", "look at the status playbook, or name another one with -e rollout=ID")
+        return ledger.plan(), directory, rollout.rollback_waves(ledger.plan(), nodes, args["nodes"], args["incident"])
+
+    @staticmethod
+    def _lease(directory: Path) -> int:
+        return Ledger.open(rollout.ledger_path(directory)).take_lease(action.owner(), ttl=LEASE_SECONDS)

@@ -1,0 +1,82 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every action plugin of the collection shares: checked arguments, plain data, one way to fail, one way to speak."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+
+FLEET_DIR = {"type": "path", "default": "fleet-records"}
+
+
+def plain(value: Any) -> Any:
+    """Task arguments without core's tagged subclasses: what JSON can carry, as plain dicts, lists and strings."""
+    return json.loads(json.dumps(value))
+
+
+def now() -> str:
+    """This moment in UTC, ISO 8601 with seconds."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def run_id() -> str:
+    """One name for this run of ansible-playbook, the same in each of its worker processes."""
+    controller = os.getppid()
+    try:
+        started = Path(f"/proc/{controller}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[19]
+    except OSError:
+        started = "0"  # a controller without /proc: the process id alone has to do
+    return f"{controller}-{started}"
+
+
+def owner() -> dict[str, Any]:
+    """Who drives this rollout: user, machine and controller process, for the lease."""
+    return {"who": getpass.getuser(), "host": socket.gethostname(), "pid": os.getppid()}
+
+
+class FleetAction(ActionBase):
+    """Base of the actions. A subclass gives ``SPEC`` and ``act(args, task_vars) -> result``; it raises FleetError to fail."""
+
+    SPEC: dict[str, Any] = {}
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_diff = True
+
+    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        result = super().run(tmp, task_vars)
+        _spec, args = self.validate_argument_spec(self.SPEC)
+        try:
+            result.update(self.act(plain(args), task_vars or {}))
+        except FleetError as error:
+            result.update(failed=True, msg=str(error))
+        return result
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do the work; the returned dict is merged into the task's result."""
+        raise FleetError(type(self).__name__, "this action does nothing by itself")
+
+    @property
+    def checking(self) -> bool:
+        """True under ``--check``."""
+        return bool(self._task.check_mode)
+
+    @staticmethod
+    def say(text: str) -> None:
+        """Show a text to the operator as it is, outside of the task's JSON."""
+        Display().display(text)
+
+    @staticmethod
+    def colour() -> bool:
+        """True where the operator looks at a terminal that may show colours."""
+        return os.isatty(1) and "NO_COLOR" not in os.environ and "ANSIBLE_NOCOLOR" not in os.environ

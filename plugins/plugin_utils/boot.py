@@ -1,0 +1,48 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What proves a reboot, as pure functions over what the node shows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+
+CLOCK_SLACK_SECONDS = 30.0
+
+
+class Boot(NamedTuple):
+    """One boot of a node: its id, seconds since it began, the kernel release."""
+
+    boot_id: str
+    uptime: float
+    kernel: str
+
+
+def parse_boot(status: int, output: str, error: str) -> Boot:
+    """Read boot id, uptime and kernel from the output of one ``cat``.
+
+    :raises FleetError: the node answered something else.
+    """
+    lines = output.split("\n")
+    try:
+        if status == 0:
+            return Boot(lines[0].strip(), float(lines[1].split()[0]), lines[2].strip())
+    except (IndexError, ValueError):
+        pass
+    raise FleetError("boot id", f"cannot be read (status {status}): {(error or output).strip()[:200]}", "boot id, uptime and kernel from /proc")
+
+
+def prove_boot(node: str, before: Boot, after: Boot, elapsed: float, kernel: str | None) -> None:
+    """Check that ``after`` is one new boot that began after the order, on the kernel that was planned.
+
+    :param elapsed: seconds since the reboot was ordered.
+    :raises FleetError: it is not.
+    """
+    if after.boot_id == before.boot_id:
+        raise FleetError(node, f"the boot id is still {before.boot_id}", "a new boot id", "the reboot did not happen: see why")
+    if after.uptime > elapsed + CLOCK_SLACK_SECONDS:
+        raise FleetError(node, f"it is up for {after.uptime:.0f} s, but the reboot was ordered {elapsed:.0f} s ago", "a boot younger than the order", "check that this is the same machine")
+    if kernel and after.kernel != kernel:
+        raise FleetError(node, f"it booted kernel {after.kernel}", f"kernel {kernel}", "check the boot loader's default entry")

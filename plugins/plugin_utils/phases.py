@@ -1,0 +1,106 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a look at a node has to show in each phase of a rollout, and what is kept of it.
+
+audit      anything: it is written down.
+precheck   the node may be moved (or is at target); its facts are kept as "before", once.
+verify     the node is at target, healthy, and nothing changed but what the plan changes.
+soak       the same as verify, looked at again.
+verify_old the node is what it was before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import compare_before_after, stable_facts
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+
+PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
+PLANNED_CHANGES = ("driver", "rocm", "cmdline", "firmware")
+
+
+class Store:
+    """Where a rollout keeps what a node looked like before it was touched."""
+
+    def __init__(self, fleet_dir: str, rollout_dir: str | None, node: str) -> None:
+        self.node = node
+        self.before = Path(rollout_dir or fleet_dir) / "before" / f"{node}.json"
+
+    def keep_before(self, facts: dict[str, Any]) -> None:
+        """Write the facts down, once: a resumed rollout must not take a half-changed node for the original."""
+        if not self.before.exists():
+            write_json(self.before, facts)
+
+    def read_before(self) -> dict[str, Any]:
+        """The facts from before the change; FleetError where there are none or they cannot be read."""
+        try:
+            return json.loads(self.before.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FleetError(
+                os.fspath(self.before), f"the facts of {self.node} from before the change cannot be read: {error}",
+                "the file that the precheck wrote", f"look at {self.node} yourself before it goes back into service",
+            ) from error
+
+
+def conclude(
+    phase: str, record: dict[str, Any], facts: dict[str, Any] | None, store: Store, keep: bool = True
+) -> dict[str, Any]:
+    """The task's result for a phase: ``failed`` and ``msg`` where the node is not what the phase wants.
+
+    :param record: what the judge said; see docs/contracts.md section 4.
+    :param facts: the facts behind it, None for a node that could not be read.
+    :param keep: false under check mode: nothing is written.
+    """
+    troubles = _troubles(phase, record, facts, store)
+    if phase == "precheck" and not troubles and keep and facts is not None:
+        store.keep_before(facts)
+    result: dict[str, Any] = {"changed": False, "record": _brief(record), "phase": phase}
+    if troubles:
+        result.update(failed=True, msg=f"{record['node']} ({phase}): " + "; ".join(troubles))
+    return result
+
+
+def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, store: Store) -> list[str]:
+    if phase == "audit":
+        return []
+    if facts is None:
+        return _sentences(record)
+    if phase == "precheck":
+        return [] if record["class"] in ("may_move", "at_target") else _sentences(record)
+    if phase == "verify_old":
+        before = store.read_before()
+        worse = [_sentence(row) for row in compare_before_after(before, facts)]
+        return worse or list(_differences(stable_facts(before), stable_facts(facts), "facts"))
+    troubles = [] if record["class"] == "at_target" else _sentences(record)
+    return troubles + [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]
+
+
+def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
+    """Each leaf that is not what it was: versions, packages, holds, pins, repositories, settings."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            yield from _differences(before.get(key), after.get(key), f"{place}.{key}")
+    elif before != after:
+        yield f"{place}: {json.dumps(after)}, wanted {json.dumps(before)} as before the change"
+
+
+def _sentences(record: dict[str, Any]) -> list[str]:
+    rows = [row for row in record["findings"] if row["verdict"] in ("fail", "unknown")]
+    return [_sentence(row) for row in rows] or [f"the node is {record['class']}, its steps: {record.get('steps')}"]
+
+
+def _sentence(finding: dict[str, Any]) -> str:
+    seen = f"{finding['subject']}: {finding['observed']}, wanted {finding['expected']}"
+    return f"{finding['rule']}: {seen} ({finding['fix']})" if finding.get("fix") else f"{finding['rule']}: {seen}"
+
+
+def _brief(record: dict[str, Any]) -> dict[str, Any]:
+    keys = ("node", "class", "verdict", "product", "rocm", "driver", "steps", "rollback", "findings")
+    return {key: record.get(key) for key in keys}

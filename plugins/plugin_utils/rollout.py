@@ -1,0 +1,117 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rollout as the actions see it: where it lives, what is left of it, and what one node of it is to become."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+
+
+def plan_path(fleet_dir: str, plan_id: str) -> Path:
+    """Where a plan is saved."""
+    return Path(os.path.abspath(fleet_dir)) / "plans" / f"{plan_id}.json"
+
+
+def rollout_dir(fleet_dir: str, plan_id: str) -> Path:
+    """Where the ledger, the report and the facts from before live."""
+    return Path(os.path.abspath(fleet_dir)) / "rollouts" / plan_id
+
+
+def ledger_path(directory: str | Path) -> Path:
+    """The ledger of a rollout directory."""
+    return Path(directory) / "ledger.sqlite"
+
+
+def find_rollout(fleet_dir: str, name: str | None) -> Path:
+    """The directory of a rollout: the named one, or the newest below ``fleet_dir``.
+
+    :param name: a plan id, the path of a plan file, or None for the newest.
+    :raises FleetError: there is none.
+    """
+    base = Path(os.path.abspath(fleet_dir)) / "rollouts"
+    if name:
+        wanted = base / Path(name).stem
+        if ledger_path(wanted).exists():
+            return wanted
+        raise FleetError(str(wanted), "there is no ledger", "the directory of a rollout that was started", "name one of: " + (", ".join(sorted(os.listdir(base))) if base.is_dir() else "none yet"))
+    found = sorted(base.glob("*/ledger.sqlite"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise FleetError(str(base), "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR")
+    return found[-1].parent
+
+
+def upgrade_waves(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]) -> list[list[str]]:
+    """The plan's waves without what is done and without what waits for an operator; empty waves fall out.
+
+    A node that a killed controller left on its way is still in: it is taken up again.
+    """
+    wanted = set(members)
+
+    def is_left(node: str) -> bool:
+        state = nodes.get(node, {}).get("state", "planned")
+        return node in wanted and state not in states.TERMINAL and state not in states.LOST
+
+    waves = ([node for node in wave["nodes"] if is_left(node)] for wave in plan["waves"])
+    return [wave for wave in waves if wave]
+
+
+def rollback_waves(
+    plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str], incident: bool
+) -> list[list[str]]:
+    """The nodes that this rollout changed, in the plan's waves: the same sizes and racks that were safe on the way up.
+
+    :param incident: all at once; the fleet is down anyway.
+    """
+    wanted = set(members)
+    waves = [[node for node in wave["nodes"] if node in wanted and was_changed(nodes.get(node, {}))] for wave in plan["waves"]]
+    if incident:
+        waves = [[node for wave in waves for node in wave]]
+    return [wave for wave in waves if wave]
+
+
+def was_changed(row: Mapping[str, Any]) -> bool:
+    """True for a node that has a snapshot to go back to and is not back yet."""
+    state = row.get("state", "planned")
+    return bool(row.get("has_snapshot")) and state != "restored"
+
+
+def action_for(current: str, new: str, allowed: Iterable[str]) -> str | None:
+    """The named action that a step needs: None where the step is an ordinary one, else the first allowed one that fits."""
+    for action in (None, *allowed):
+        try:
+            states.advance(current, new, action)
+        except states.StateError:
+            continue
+        return action
+    return None
+
+
+def snapshot_in(ledger: Ledger, node: str) -> dict[str, Any] | None:
+    """What the snapshot role recorded for a node in this rollout, None before that."""
+    data = ledger.snapshot_of(node)
+    return data.get("snapshot") if data else None
+
+
+def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the roles need to know of one node, out of the plan."""
+    row = plan["nodes"][node]
+    wanted = plan["target"]["products"][row["product"]]
+    return {
+        "steps": row["steps"],
+        "reboot": row["reboot"],
+        "product": row["product"],
+        "rocm": wanted.get("rocm"),
+        "driver": wanted.get("driver"),
+        "packages": wanted.get("packages") or ["rocm", "amdgpu-dkms"],
+        "repository": dict(repository or {}),
+        "kernel": wanted.get("kernel") or {},
+        "policy": plan["policy"],
+    }
