@@ -27,12 +27,20 @@ _NAMES = re.compile(
 )
 _AMD_BUILD = re.compile(r"-[0-9]+(~[0-9]+\.[0-9]+|\.el[0-9]+|\.sles[0-9]+)?$")
 _STATES = {
-    "installed": "installed", "triggers-pending": "installed", "triggers-awaited": "installed",
-    "half-configured": "half-configured", "half-installed": "half-installed", "unpacked": "unpacked",
-    "config-files": "config-files", "not-installed": "not-installed",
+    "installed": "installed",
+    "triggers-pending": "installed",
+    "triggers-awaited": "installed",
+    "half-configured": "half-configured",
+    "half-installed": "half-installed",
+    "unpacked": "unpacked",
+    "config-files": "config-files",
+    "not-installed": "not-installed",
 }
 _UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes, ".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress,
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
 }
 _MANAGERS = (("apt", "/var/lib/dpkg/status"), ("zypper", "/etc/zypp/zypp.conf"), ("dnf", "/etc/dnf/dnf.conf"))
 
@@ -77,11 +85,14 @@ def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_packag
     return found
 
 
-def apt_index(host: Host) -> dict[str, set[str]] | None:
-    """Versions that AMD's repositories offer, by package, from the lists apt fetched last; None where they cannot be read."""
+def apt_index(host: Host, folder: str = APT_LISTS) -> dict[str, set[str]] | None:
+    """Versions that AMD's repositories offer, by package, from the lists that apt fetched into a folder.
+
+    None where the lists cannot be read; empty where no list is one of AMD's.
+    """
     try:
-        names = [name for name in host.list(APT_LISTS) if _is_amd_list(name)]
-        texts = [_list_text(host, f"{APT_LISTS}/{name}") for name in names]
+        names = [name for name in host.list(folder) if _is_amd_list(name)]
+        texts = [_list_text(host, f"{folder}/{name}") for name in names]
     except FleetError:
         return None
     return _versions_by_name(texts)
@@ -98,7 +109,7 @@ def _field(stanza: str, key: str) -> str:
     start = 0 if stanza.startswith(f"{key}: ") else stanza.find(f"\n{key}: ") + 1
     if start == 0 and not stanza.startswith(f"{key}: "):
         return ""
-    return stanza[start + len(key) + 2:].split("\n", 1)[0].strip()
+    return stanza[start + len(key) + 2 :].split("\n", 1)[0].strip()
 
 
 def _is_amd_list(name: str) -> bool:

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 
 _RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
-_ENCODED = re.compile(r"(?:[0-9]+:)?(?P<own>[0-9][0-9A-Za-z.+~]*)\.(?P<code>[0-9]{5,8})(?:-(?P<build>[0-9A-Za-z.+~]+))?")
+_ENCODED = re.compile(
+    r"(?:[0-9]+:)?(?P<own>[0-9][0-9A-Za-z.+~]*)\.(?P<code>[0-9]{5,8})(?:-(?P<build>[0-9A-Za-z.+~]+))?"
+)
 _DEBIAN = re.compile(r"(?:(?P<epoch>[0-9]{1,9}):)?(?P<upstream>[0-9A-Za-z.+~:-]+?)(?:-(?P<revision>[0-9A-Za-z.+~]+))?")
 _PARTS = re.compile(r"([^0-9]*)([0-9]*)")
 
@@ -38,7 +41,7 @@ def compare(a: str, b: str) -> int:
 
 
 def release_of_rocm_package(version: str) -> str | None:
-    """The ROCm release in a user-space package's version, ``0.14.0.60303-74~24.04`` is ``6.3.3``; None where there is none."""
+    """The ROCm release in a user-space package's version: ``0.14.0.60303-74`` is ``6.3.3``; or None."""
     code = _code(version)
     return _five_digits(code) if code and len(code) <= 6 else None
 
@@ -46,7 +49,7 @@ def release_of_rocm_package(version: str) -> str | None:
 def release_of_driver_package(version: str) -> str | None:
     """The driver release in an amdgpu-dkms version; None where there is none.
 
-    Up to 6.4 the driver was numbered like ROCm (``60404``); from 30.10 it has its own numbers (``30100200`` is 30.10.2).
+    Up to 6.4 the driver was numbered like ROCm (``60404``); from then on it has its own (``30100200`` is 30.10.2).
     """
     code = _code(version)
     if code is None:
@@ -55,7 +58,7 @@ def release_of_driver_package(version: str) -> str | None:
 
 
 def module_of_driver_package(version: str) -> tuple[str, str] | None:
-    """Version of the kernel module and build of an amdgpu-dkms package, as dkms joins them: ``("6.14.14", "2226257.22.04")``."""
+    """Module version and build of an amdgpu-dkms package, which dkms joins: ``("6.14.14", "2226257.22.04")``."""
     match = _ENCODED.fullmatch(str(version).strip())
     if match is None or match["build"] is None or release_of_driver_package(version) is None:
         return None
@@ -73,7 +76,7 @@ def compare_debian(a: str, b: str) -> int:
     return _compare_part(left[1], right[1]) or _compare_part(left[2], right[2])
 
 
-def _sign(a, b) -> int:
+def _sign(a: Any, b: Any) -> int:
     return (a > b) - (a < b)
 
 

@@ -10,16 +10,16 @@ module: node_facts
 short_description: Read everything about a node's AMD Instinct GPUs in one pass
 version_added: 0.1.0
 description:
-  - Reads a node's GPUs, their PCI Express path hop by hop, the driver, the ROCm user space, package state and the kernel
-    settings that bear on them, in one task and without starting another program.
-  - A value that cannot be read is V(null) and has a row in RV(ansible_facts.instinct.problems). It is never zero and never
-    taken for a pass.
+  - Reads a node's GPUs, their PCI Express path hop by hop, the driver, the ROCm user space, package state and the
+    kernel settings that bear on them, in one task and without starting another program.
+  - A value that cannot be read is V(null) and has a row in RV(ansible_facts.instinct.problems).
+    It is never zero and never taken for a pass.
 options:
   gather_subset:
     description:
       - Parts to gather, V(all), or V(all) without those named after a V(!).
-      - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS), V(gpu) (identity, driver,
-        firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, temperatures),
+      - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS), V(gpu) (identity,
+        driver, firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, temperatures),
         V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings) (kernel
         settings) and V(holders) (processes that have a GPU open).
     type: list
@@ -67,8 +67,8 @@ ansible_facts:
           type: int
           sample: 1
         node:
-          description: Name, boot id, uptime in seconds, running and next kernel with both command lines, operating system,
-            state of Secure Boot, and free bytes by folder.
+          description: Name, boot id, uptime in seconds, running and next kernel with both command lines, operating
+            system, state of Secure Boot, and free bytes by folder.
           returned: with subset C(node)
           type: dict
           sample: {"host": "g01", "kernel": {"running": "6.1.0-40-amd64", "next_boot": "6.1.0-40-amd64"}}
@@ -78,7 +78,8 @@ ansible_facts:
           type: dict
           sample: {"vendor": "Supermicro", "bios_version": "3.2"}
         gpus:
-          description: One row per GPU on the PCI bus, whether or not a driver owns it; V(null) where the bus cannot be read.
+          description: One row per GPU on the PCI bus, whether or not a driver owns it; V(null) where the bus cannot
+            be read.
           returned: with subset C(gpu), C(link) or C(counters)
           type: list
           elements: dict
@@ -114,8 +115,8 @@ ansible_facts:
               type: dict
               sample: {"compute": "SPX", "memory": "NPS1"}
             link:
-              description: Hops from the GPU up to the root port with speed in GT/s and width in lanes, what each could do,
-                and ASPM. C(role) is C(gpu), C(board_switch), C(switch) or C(root_port).
+              description: Hops from the GPU up to the root port with speed in GT/s and width in lanes, what each could
+                do, and ASPM. C(role) is C(gpu), C(board_switch), C(switch) or C(root_port).
               returned: with subset C(link)
               type: list
               elements: dict
@@ -141,8 +142,8 @@ ansible_facts:
               type: dict
               sample: {"junction": 41.0, "mem": 38.0}
         driver:
-          description: What is loaded and from where, what is installed, builds of dkms per kernel, leftovers of old versions,
-            and whether the kernel that boots next has the installed driver.
+          description: What is loaded and from where, what is installed, builds of dkms per kernel, leftovers of old
+            versions, and whether the kernel that boots next has the installed driver.
           returned: with subset C(driver)
           type: dict
           sample: {"loaded": true, "version": "6.14.14", "origin": "dkms", "ready_for_next_boot": true}
@@ -168,7 +169,7 @@ ansible_facts:
           returned: success
           type: list
           elements: dict
-          sample: [{"subset": "link", "subject": "0000:63:00.0 current_link_speed", "reason": "OSError: Input/output error"}]
+          sample: [{"subset": "link", "subject": "0000:63:00.0 current_link_speed", "reason": "OSError: I/O error"}]
 """
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select

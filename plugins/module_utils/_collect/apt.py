@@ -60,8 +60,8 @@ def _stanzas(text: str) -> list[dict[str, str]]:
 
 def _pin_files(reading: Reading) -> list[str]:
     folder = f"{_FOLDER}/preferences.d"
-    names = reading.host.list(folder) if reading.host.exists(folder) else []
-    paths = [f"{folder}/{name}" for name in names if _PIN_FILE.fullmatch(name)]
+    names = reading.names(folder) if reading.host.exists(folder) else []
+    paths = [f"{folder}/{name}" for name in names or [] if _PIN_FILE.fullmatch(name)]
     return [f"{_FOLDER}/preferences", *paths] if reading.host.exists(f"{_FOLDER}/preferences") else paths
 
 

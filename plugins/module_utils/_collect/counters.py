@@ -10,7 +10,6 @@ import re
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci import DEVICES, gpu_addresses
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading, whole_number
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 SUBSET = "counters"
@@ -24,12 +23,7 @@ _LABEL = re.compile(r"temp[0-9]+_label")
 
 def collect(host: Host, problems: list[dict]) -> dict:
     """The counters in the ``gpus`` part of the facts; temperatures in degrees Celsius."""
-    try:
-        addresses = gpu_addresses(host)
-    except Unreadable as error:
-        Reading(host, problems, SUBSET).problem(error.subject, error.seen)
-        return {"gpus": None}
-    return {"gpus": [_counters(Reading(host, problems, SUBSET, bdf), bdf) for bdf in addresses]}
+    return {"gpus": [_counters(Reading(host, problems, SUBSET, bdf), bdf) for bdf in gpu_addresses(host)]}
 
 
 def _counters(reading: Reading, bdf: str) -> dict:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci import (
     DEVICES,
     gpu_addresses,
@@ -25,34 +27,28 @@ _KFD_NODES = "/sys/class/kfd/kfd/topology/nodes"
 _SUFFIX = "_fw_version"
 _TEXTS = {"serial": "serial_number", "unique_id": "unique_id", "vbios": "vbios_version"}
 _PCI_IDS = {
-    "vendor_id": "vendor", "device_id": "device", "subsystem_vendor_id": "subsystem_vendor",
-    "subsystem_id": "subsystem_device", "class": "class",
+    "vendor_id": "vendor",
+    "device_id": "device",
+    "subsystem_vendor_id": "subsystem_vendor",
+    "subsystem_id": "subsystem_device",
+    "class": "class",
 }
 
 
 def collect(host: Host, problems: list[dict]) -> dict:
-    """The ``gpus`` part of the facts; null where the bus cannot be listed. Memory in bytes."""
-    try:
-        addresses = gpu_addresses(host)
-    except Unreadable as error:
-        Reading(host, problems, SUBSET).problem(error.subject, error.seen)
-        return {"gpus": None}
+    """The ``gpus`` part of the facts; memory in bytes.
+
+    :raises Unreadable: where the bus cannot be read.
+    """
+    addresses = gpu_addresses(host)
     computing = _kfd_locations(host) if addresses else None
     return {"gpus": [_gpu(Reading(host, problems, SUBSET, bdf), bdf, computing) for bdf in addresses]}
 
 
-def driver_of(host: Host, bdf: str) -> str | None:
-    """Name of the driver bound to a device; None where none is."""
-    try:
-        return host.readlink(f"{DEVICES}/{bdf}/driver").rsplit("/", 1)[-1]
-    except Unreadable:
-        return None
-
-
 def _gpu(reading: Reading, bdf: str, computing: set[tuple[int, int]] | None) -> dict:
     device = f"{DEVICES}/{bdf}"
-    driver = driver_of(reading.host, bdf)
-    facts = {"bdf": bdf, "driver": driver, "kind": _kind(reading.host, bdf)}
+    driver = _driver(reading, device)
+    facts: dict[str, Any] = {"bdf": bdf, "driver": driver, "kind": _kind(reading.host, bdf)}
     facts["initialised"] = driver == "amdgpu" and _serves(reading.host, bdf, computing)
     facts.update({key: reading.parsed(f"{device}/{name}", hexadecimal, name) for key, name in _PCI_IDS.items()})
     facts["numa_node"] = reading.parsed(f"{device}/numa_node", _numa_node, "numa_node")
@@ -62,8 +58,18 @@ def _gpu(reading: Reading, bdf: str, computing: set[tuple[int, int]] | None) -> 
     return facts
 
 
+def _driver(reading: Reading, device: str) -> str | None:
+    try:
+        return reading.host.readlink(f"{device}/driver").rsplit("/", 1)[-1]
+    except Unreadable as error:
+        # A device without this link has no driver: that is an answer, not a problem.
+        if not error.missing:
+            reading.problem("driver", error.seen)
+        return None
+
+
 def _told_by_driver(reading: Reading, device: str) -> dict:
-    facts = {key: reading.text(f"{device}/{name}", name) for key, name in _TEXTS.items()}
+    facts: dict[str, Any] = {key: reading.text(f"{device}/{name}", name) for key, name in _TEXTS.items()}
     facts["memory_bytes"] = reading.parsed(f"{device}/mem_info_vram_total", whole_number, "mem_info_vram_total")
     facts["firmware"] = _firmware(reading, device)
     facts["partition"] = {

@@ -9,6 +9,8 @@ A GPU that reports a full link may sit behind a port that runs slower, so every 
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci import (
     AMD,
     DEVICES,
@@ -20,7 +22,6 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading
     hexadecimal,
     whole_number,
 )
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import parse_speed, parse_width
 
@@ -31,19 +32,16 @@ _BRIDGE = "0604"
 _BOARD_SWITCHES = frozenset({"14a0", "14a1", "14c7", "14c8"})
 _AMD_CPU = "1022"
 _READINGS = {
-    "speed_gts": ("current_link_speed", parse_speed), "width": ("current_link_width", parse_width),
-    "max_speed_gts": ("max_link_speed", parse_speed), "max_width": ("max_link_width", parse_width),
+    "speed_gts": ("current_link_speed", parse_speed),
+    "width": ("current_link_width", parse_width),
+    "max_speed_gts": ("max_link_speed", parse_speed),
+    "max_width": ("max_link_width", parse_width),
 }
 
 
 def collect(host: Host, problems: list[dict]) -> dict:
     """The ``link`` of each of the ``gpus``: speeds in GT/s, widths in lanes, the GPU first."""
-    try:
-        addresses = gpu_addresses(host)
-    except Unreadable as error:
-        Reading(host, problems, SUBSET).problem(error.subject, error.seen)
-        return {"gpus": None}
-    return {"gpus": [{"bdf": bdf, "link": _path(host, problems, bdf)} for bdf in addresses]}
+    return {"gpus": [{"bdf": bdf, "link": _path(host, problems, bdf)} for bdf in gpu_addresses(host)]}
 
 
 def _path(host: Host, problems: list[dict], gpu: str) -> list[dict]:
@@ -59,7 +57,7 @@ def _hop(host: Host, problems: list[dict], path: list[str], bdf: str, aspm: Read
     reading = Reading(host, problems, SUBSET, subject)
     device = f"{DEVICES}/{bdf}"
     identity = {key: reading.parsed(f"{device}/{key}", hexadecimal, key) for key in ("vendor", "device", "class")}
-    hop = {"bdf": bdf, "role": _role(path, bdf, identity)}
+    hop: dict[str, Any] = {"bdf": bdf, "role": _role(path, bdf, identity)}
     hop.update({"vendor_id": identity["vendor"], "device_id": identity["device"]})
     hop.update({key: reading.parsed(f"{device}/{name}", parse, name) for key, (name, parse) in _READINGS.items()})
     hop["aspm"] = {state: _aspm(aspm, bdf, state) for state in ("l0s", "l1")}
@@ -68,7 +66,7 @@ def _hop(host: Host, problems: list[dict], path: list[str], bdf: str, aspm: Read
 
 
 def _aspm(reading: Reading, bdf: str, state: str) -> bool | None:
-    number = reading.parsed(f"{DEVICES}/{bdf}/link/{state}_aspm", whole_number, f"{bdf} {state}")
+    number = reading.parsed(f"{DEVICES}/{bdf}/link/{state}_aspm", whole_number, bdf)
     return None if number is None else number != 0
 
 

@@ -24,9 +24,9 @@ _GPU_CLASSES = ("0380", "1200")
 def gpu_addresses(host: Host) -> list[str]:
     """BDFs of the Instinct GPUs, in order.
 
-    :raises Unreadable: where the bus cannot be listed, or a device on it says neither what it is nor that it is gone.
+    :raises Unreadable: where the bus cannot be listed, or a device on it cannot be asked what it is.
     """
-    return [bdf for bdf in host.list(DEVICES) if _is_gpu(host, bdf)]
+    return [name for name in host.list(DEVICES) if _BDF.fullmatch(name) and _is_gpu(host, name)]
 
 
 def path_to_root(host: Host, bdf: str) -> list[str]:

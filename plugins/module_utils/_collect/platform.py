@@ -13,7 +13,10 @@ SUBSET = "platform"
 
 _DMI = "/sys/class/dmi/id"
 _FIELDS = {
-    "vendor": "sys_vendor", "product": "product_name", "bios_version": "bios_version", "bios_date": "bios_date",
+    "vendor": "sys_vendor",
+    "product": "product_name",
+    "bios_version": "bios_version",
+    "bios_date": "bios_date",
     "board": "board_name",
 }
 

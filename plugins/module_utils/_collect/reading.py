@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
-from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host
 
 
 class OnePass(Host):
@@ -36,6 +36,9 @@ class OnePass(Host):
 
     def free_bytes(self, path: str) -> int:
         return self._once("free_bytes", path)
+
+    def run(self, *args: Any, **kwargs: Any) -> Completed:
+        return self._host.run(*args, **kwargs)
 
     def _once(self, method: str, path: str) -> Any:
         key = (method, path)
@@ -95,7 +98,7 @@ class Reading:
 
     def tell_absent(self, why: str) -> None:
         """One row for all files that were not there; nothing where there were none."""
-        names = ", ".join(self._absent)
+        names = ", ".join(dict.fromkeys(self._absent))
         if names and self._subject:
             self.problem("", f"{why}: {names}")
         elif names:

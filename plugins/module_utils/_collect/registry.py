@@ -23,6 +23,8 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 SCHEMA = 1
+# Subsets that add to the rows of the GPUs; the others fill the key of their own name.
+_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, counters.SUBSET})
 COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
     collector.SUBSET: collector.collect
     for collector in (node, platform, gpu, link, counters, driver, rocm, settings, holders)
@@ -49,9 +51,17 @@ def gather(host: Host, subsets: list[str]) -> dict:
     problems: list[dict] = []
     facts: dict = {"schema": SCHEMA}
     for subset in subsets:
-        _merge(facts, COLLECTORS[subset](once, problems))
+        _merge(facts, _collected(subset, once, problems))
     facts["problems"] = _without_repeats(problems)
     return facts
+
+
+def _collected(subset: str, host: Host, problems: list[dict]) -> dict:
+    try:
+        return COLLECTORS[subset](host, problems)
+    except FleetError as error:
+        problems.append({"subset": subset, "subject": error.subject, "reason": error.seen})
+        return {"gpus" if subset in _OF_GPUS else subset: None}
 
 
 def _merge(facts: dict, fragment: dict) -> None:

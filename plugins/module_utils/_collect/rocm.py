@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ROCm's user space: what is active and installed, where it came from, what holds it, and whether it can be had again."""
+"""ROCm's user space: what is active and installed, its sources and holds, and whether it can be had again."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def _listed(host: Host, path: str) -> list[str]:
         return []
 
 
-def _obtainable(
-    host: Host, reading: Reading, *groups: dict[str, Package] | None
-) -> dict[str, bool | None] | None:
+def _obtainable(host: Host, reading: Reading, *groups: dict[str, Package] | None) -> dict[str, bool | None] | None:
     if any(group is None for group in groups):
         return None
     installed = [row for group in groups if group for row in group.values() if row.state != "config-files"]
