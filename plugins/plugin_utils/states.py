@@ -82,9 +82,6 @@ FINISHED_OK = frozenset(s.name for s in STATES if s.group == "done")
 SLOT = frozenset(ACTIVE)
 WORK = frozenset(s.name for s in STATES if s.work)
 
-# Rollback may be ordered from where something may have been changed; before that there is nothing to put back.
-_CHANGED = ACTIVE[ACTIVE.index("snapshotted"):]
-
 EDGES = (
     *(Edge(a, b, "forward") for a, b in pairwise(SPINE)),
     Edge("changing", "verifying", "no_reboot"),
@@ -99,11 +96,9 @@ EDGES = (
     Edge("failed", "verifying_old", "rollback"),  # failed before anything was changed: prove that it is what it was
     Edge("rolling_back", "verifying_old", "rollback"),
     Edge("verifying_old", "restored", "rollback"),
-    *(Edge(s.name, "admitted", "resume", "resume") for s in STATES
-      if not s.terminal and s.name not in ("planned", "admitted")),
-    Edge("verifying_old", "rolling_back", "resume", "resume"),
-    *(Edge(state, "rolling_back", "named", "rollback")
-      for state in (*_CHANGED, "in_service", "paused", "inconclusive", "quarantined")),
+    *(Edge(s.name, "admitted", "resume", "resume") for s in STATES if not s.terminal),
+    # Ordered by an operator. Also from before the snapshot: a node that was taken up again has an older one.
+    *(Edge(s.name, "rolling_back", "named", "rollback") for s in STATES if s.name not in ("planned", "restored")),
     *(Edge(state, "admitted", "named", "retry") for state in ("restored", "quarantined")),
 )
 
@@ -141,7 +136,7 @@ def advance(current: str, new: str, action: str | None = None) -> None:
     for name in (current, new):
         if name not in _BY_NAME:
             raise StateError(f"state {name}", "no such state", "one of " + ", ".join(_BY_NAME))
-    if current == new and action is None and not _BY_NAME[current].terminal and current != "planned":
+    if current == new and action is None and current not in TERMINAL | {"planned"}:
         return
     if (current, new, action) not in _ALLOWED:
         raise StateError(
@@ -214,7 +209,8 @@ def _check_order(table: Table) -> list[str]:
     forward = {(e.source, e.target) for e in table.edges if e.kind == "forward"}
     faults += [f"{a}: does not go on to {b}" for a, b in pairwise(SPINE) if (a, b) not in forward]
     skips = [(e.source, e.target) for e in table.edges if e.kind == "no_reboot"]
-    return faults if skips == [("changing", "verifying")] else [*faults, "changing: no way on without a reboot, or a wrong one"]
+    wrong = [] if skips == [("changing", "verifying")] else ["changing: no way on without a reboot, or a wrong one"]
+    return faults + wrong
 
 
 def _check_slots(table: Table) -> list[str]:
@@ -244,8 +240,7 @@ def _check_rollback(table: Table) -> list[str]:
 
 def _check_operator(table: Table) -> list[str]:
     named = {(e.source, e.target, e.action) for e in table.edges if e.kind == "named"}
-    orders = [(state, "rolling_back", "rollback") for state in
-              (*SPINE[SPINE.index("snapshotted"):], "paused", "inconclusive", "quarantined")]
+    orders = [(s.name, "rolling_back", "rollback") for s in table.states if s.name not in ("planned", "restored")]
     orders += [(state, "admitted", "retry") for state in ("restored", "quarantined")]
     faults = [f"{a}: the action {name} does not lead to {b}" for a, b, name in orders if (a, b, name) not in named]
     return faults + [f"{a}: the action {name} leads to {b}, which nobody asked for"
@@ -255,8 +250,7 @@ def _check_operator(table: Table) -> list[str]:
 def _check_resume(table: Table) -> list[str]:
     terminal = {s.name for s in table.states if s.terminal}
     resume = {(e.source, e.target) for e in table.edges if e.kind == "resume"}
-    wanted = {(s.name, "admitted") for s in table.states if s.name not in terminal | {"planned", "admitted"}}
-    wanted.add(("verifying_old", "rolling_back"))
+    wanted = {(s.name, "admitted") for s in table.states if s.name not in terminal}
     faults = [f"{a}: cannot be resumed ({b})" for a, b in sorted(wanted - resume)]
     return faults + [f"{a}: resumes at {b}" for a, b in sorted(resume - wanted)]
 

@@ -80,7 +80,7 @@ def test_only_a_soaked_node_goes_into_service(start):
 
 
 def test_the_error_says_what_was_possible():
-    with pytest.raises(StateError, match=r"state planned: no step to changing; wanted: one of admitted; fix: "):
+    with pytest.raises(StateError, match=r"state planned: no step to changing; wanted: one of admitted.*; fix: "):
         advance("planned", "changing")
     with pytest.raises(StateError, match="state upgraded: no such state"):
         advance("soaking", "upgraded")
@@ -105,7 +105,8 @@ def test_a_table_without_one_of_its_edges_is_not_sound(edge):
 BAD_EDGES = [
     ("changing", "in_service"), ("verifying", "in_service"), ("booted", "soaking"), ("failed", "in_service"),
     ("failed", "admitted"), ("failed", "verifying"), ("failed", "soaking"), ("restored", "admitted"),
-    ("paused", "in_service"),    ("paused", "soaking"), ("planned", "changing"), ("admitted", "draining"), ("prechecked", "drained"),
+    ("paused", "in_service"),
+    ("paused", "soaking"), ("planned", "changing"), ("admitted", "draining"), ("prechecked", "drained"),
     ("drained", "changing"), ("changing", "booted"), ("changing", "soaking"), ("activating", "verifying"),
     ("failed", "restored"), ("rolling_back", "restored"), ("rolling_back", "admitted"), ("quarantined", "in_service"),
     ("quarantined", "rolling_back"), ("in_service", "failed"), ("inconclusive", "verifying"),
