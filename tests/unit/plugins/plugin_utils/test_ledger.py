@@ -214,7 +214,8 @@ DAMAGE = {
     "UPDATE nodes SET state = 'in_service' WHERE node = 'g01';":
         r"g01 is in_service .*, but its events say prechecked",
     "UPDATE nodes SET reason = 'all fine' WHERE node = 'g01';": "g01 is prechecked .*'all fine'",
-    "UPDATE nodes SET wave = 7 WHERE node = 'g02';": r"g02 is planned \(wave 7, .*, but its events say planned \(wave 2",
+    "UPDATE nodes SET wave = 7 WHERE node = 'g02';":
+        r"g02 is planned \(wave 7, .*, but its events say planned \(wave 2",
     "DELETE FROM nodes WHERE node = 'g02';": "g02 is not there, but",
     "UPDATE rollout SET plan = '{}';": "the plan is not the one",
     "UPDATE events SET data = 'no json' WHERE id = 1;": "event 1 does not match its hash",

@@ -1,0 +1,213 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The gate: each row of the measured table in which a play goes on after a loss, and here must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import admission, outcome
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import ACTIVE, LOST
+
+WAVES = [["g01"], ["g02", "g03"], ["g04", "g05", "g06", "g07"], ["g08"]]
+POLICY = {"failure_budget": 0, "capacity_floor_percent": 0}
+
+
+def plan(waves=WAVES, canaries=1, product="MI300X", **more):
+    return {
+        "plan_id": "x", "policy": POLICY, "at_target": [],
+        "nodes": {node: {"product": product, "wave": n} for n, names in enumerate(waves, 1) for node in names},
+        "waves": [{"number": n, "kind": "canary" if n <= canaries else "wave", "nodes": names}
+                  for n, names in enumerate(waves, 1)], **more}
+
+
+def fleet(**states):
+    """g01 is the canary and in service, the rest are planned, but for what is said."""
+    known = {node: "planned" for names in WAVES for node in names} | {"g01": "in_service"} | states
+    return {node: {"state": state, "reason": f"why {node}", "has_snapshot": state not in ("planned", "admitted")}
+            for node, state in known.items()}
+
+
+DONE = {"g01": "in_service", "g02": "in_service", "g03": "in_service"}
+
+TABLE = {
+    "plain task fails: nobody recorded it, the node stayed where it was": "changing",
+    "fails in block and always: recorded by the rescue": "failed",
+    "fails, rescue re-fails, no always": "rolling_back",
+    "fails, rescue re-fails, always": "verifying_old",
+    "fails, rescue recovers with status 0": "restored",
+    "rescue cannot recover": "quarantined",
+    "node unreachable, plain tasks, before anything": "admitted",
+    "node unreachable, block rescue always: its rescue never ran": "draining",
+    "node does not come back from its reboot": "activating",
+    "node lost while it soaked": "soaking",
+    "no answer that counts": "inconclusive",
+    "an operator stopped it": "paused",
+}
+
+
+@pytest.mark.parametrize("state", TABLE.values(), ids=TABLE)
+def test_one_bad_node_in_wave_two_halts_wave_three(state):
+    answer = admission(plan(), fleet(**{**DONE, "g03": state}), 3)
+    assert not answer["admit"]
+    assert [(row["node"], row["state"]) for row in answer["lost"]] == [("g03", state)]
+    assert answer["reason"].startswith("wave 3 is refused: 1 node lost (g03 ")
+    assert answer["wanted"] == "at most 0 (failure_budget)"
+    assert "status playbook" in answer["fix"]
+
+
+@pytest.mark.parametrize("state", TABLE.values(), ids=TABLE)
+def test_one_bad_node_within_a_budget_of_one_lets_wave_three_go_on(state):
+    answer = admission(plan(), fleet(**{**DONE, "g03": state}), 3, {**POLICY, "failure_budget": 1})
+    assert answer["admit"]
+    assert answer["reason"] == ""
+    assert (len(answer["lost"]), answer["budget"]) == (1, 1)
+
+
+@pytest.mark.parametrize("state", TABLE.values(), ids=TABLE)
+def test_whole_batch_bad_a_lost_canary_halts_whatever_the_budget_is(state):
+    answer = admission(plan(), fleet(g01=state), 2, {**POLICY, "failure_budget": 100})
+    assert not answer["admit"]
+    assert "a canary was lost (g01" in answer["reason"]
+
+
+def test_a_clean_wave_lets_the_next_one_go_on():
+    assert admission(plan(), fleet(**DONE), 3) == {
+        "admit": True, "lost": [], "budget": 0, "reason": "", "wanted": "", "fix": ""}
+
+
+def test_the_first_wave_of_an_untouched_fleet_is_admitted():
+    assert admission(plan(), fleet(g01="planned"), 1)["admit"]
+
+
+@pytest.mark.parametrize("state", [s for s in ACTIVE if s != "planned"] + ["paused"])
+def test_nodes_of_the_same_wave_on_their_way_are_not_lost(state):
+    assert admission(plan(), fleet(**DONE, g04=state), 3)["admit"]
+
+
+@pytest.mark.parametrize("state", sorted(LOST))
+def test_a_lost_node_of_the_same_wave_counts_when_the_wave_is_resumed(state):
+    assert not admission(plan(), fleet(**DONE, g04=state), 3)["admit"]
+
+
+def test_the_budget_is_for_the_whole_fleet_and_not_for_each_wave():
+    nodes = fleet(**DONE | {"g03": "failed"}, g04="in_service", g05="quarantined", g06="in_service", g07="in_service")
+    assert not admission(plan(), nodes, 4, {**POLICY, "failure_budget": 1})["admit"]
+    assert admission(plan(), nodes, 4, {**POLICY, "failure_budget": 2})["admit"]
+
+
+def test_a_node_that_the_ledger_does_not_know_is_lost_and_not_fine():
+    nodes = fleet(**DONE)
+    del nodes["g08"]
+    answer = admission(plan(), nodes, 3)
+    assert answer["lost"] == [{"node": "g08", "state": "unknown", "why": "the ledger has no record of it"}]
+    assert not answer["admit"]
+
+
+@pytest.mark.parametrize("wave", [2, 3, 4])
+def test_no_wave_goes_before_its_canaries_have_shown_that_the_target_works(wave):
+    answer = admission(plan(), fleet(g01="planned"), wave)
+    assert "no canary has shown yet" in answer["reason"]
+
+
+def test_canaries_of_several_products_go_one_after_the_other():
+    waves = [["g01"], ["g02"], ["g03"]]
+    assert admission(plan(waves, canaries=2), fleet(g01="in_service"), 2)["admit"]
+    assert not admission(plan(waves, canaries=2), fleet(g01="in_service"), 3)["admit"]
+
+
+def test_a_resumed_run_takes_up_a_node_that_a_killed_controller_left_on_its_way():
+    nodes = fleet(g02="in_service", g03="activating")
+    assert admission(plan(), nodes, 1, waves=[["g03"], WAVES[2], WAVES[3]])["admit"]
+    assert not admission(plan(), nodes, 2, waves=[["g03"], WAVES[2], WAVES[3]])["admit"]
+
+
+def test_a_resumed_run_that_leaves_such_a_node_out_counts_it_as_lost():
+    answer = admission(plan(), fleet(g02="in_service", g03="activating"), 1, waves=[WAVES[2], WAVES[3]])
+    assert answer["lost"] == [{"node": "g03", "state": "activating", "why": "never came back from activating: why g03"}]
+
+
+@pytest.mark.parametrize("percent, admitted", [(0, True), (37, True), (38, False), (75, False)])
+def test_a_wave_that_would_break_the_capacity_floor_with_the_lost_nodes_out_is_refused(percent, admitted):
+    policy = {"failure_budget": 5, "capacity_floor_percent": percent}
+    answer = admission(plan(), fleet(**{**DONE, "g03": "restored"}), 3, policy)  # 8 nodes, 1 lost, 4 taken: 3 stay
+    assert answer["admit"] is admitted
+    assert admitted or "3 of 8 MI300X would stay in service, 1 are lost and the wave takes 4" in answer["reason"]
+
+
+def test_the_floor_counts_the_whole_fleet_of_a_product_and_not_only_what_is_left_to_do():
+    policy = {"failure_budget": 5, "capacity_floor_percent": 75}
+    nodes = fleet(**{**DONE, "g03": "restored"})
+    assert admission(plan(at_target=[f"t{i}" for i in range(12)]), nodes, 3, policy)["admit"]  # 15 of 20 stay
+    assert not admission(plan(at_target=[f"t{i}" for i in range(11)]), nodes, 3, policy)["admit"]
+    assert admission(plan(fleet={"MI300X": 20}), nodes, 3, policy)["admit"]
+
+
+def test_a_floor_that_the_plan_cannot_keep_is_the_plans_own_decision_while_nothing_is_lost():
+    assert admission(plan(), fleet(**DONE), 3, {"failure_budget": 0, "capacity_floor_percent": 100})["admit"]
+
+
+@pytest.mark.parametrize("before", ["in_service", "quarantined", "failed", "inconclusive", "soaking"])
+def test_a_rollback_may_begin_whatever_the_upgrade_did(before):
+    nodes = fleet(**{**DONE, "g03": before})
+    assert admission(plan(), nodes, 1, rollback=True, waves=[["g01"], ["g02", "g03"]])["admit"]
+
+
+@pytest.mark.parametrize("state", ["quarantined", "rolling_back", "verifying_old", "in_service", "failed"])
+def test_a_node_that_the_rollback_did_not_bring_back_halts_the_rollback(state):
+    answer = admission(plan(), fleet(g01=state), 2, rollback=True, waves=[["g01"], ["g02", "g03"]])
+    assert not answer["admit"]
+    assert "was not brought back" in answer["lost"][0]["why"]
+
+
+def test_a_rollback_goes_on_over_restored_nodes():
+    assert admission(plan(), fleet(g01="restored"), 2, rollback=True, waves=[["g01"], ["g02", "g03"]])["admit"]
+
+
+def test_a_long_list_of_lost_nodes_is_cut_in_the_sentence_and_whole_in_the_data():
+    waves = [[f"n{i}" for i in range(9)], ["m1"]]
+    nodes = {node: {"state": "failed", "reason": ""} for node in waves[0]} | {"m1": {"state": "planned", "reason": ""}}
+    answer = admission(plan(waves, canaries=0), nodes, 2)
+    assert "9 nodes lost (n0 failed, n1 failed, n2 failed, n3 failed, n4 failed and 4 more)" in answer["reason"]
+    assert len(answer["lost"]) == 9
+
+
+def everyone(state):
+    return {node: {"state": state, "reason": "", "has_snapshot": True} for names in WAVES for node in names}
+
+
+def test_a_rollout_is_clean_when_every_node_is_in_service():
+    assert outcome(plan(), everyone("in_service")) == {
+        "clean": True, "counts": {"in_service": 8}, "lost": [], "unfinished": []}
+
+
+@pytest.mark.parametrize("state", sorted(LOST))
+def test_the_last_wave_has_no_successor_so_the_end_looks_again(state):
+    end = outcome(plan(), everyone("in_service") | {"g08": {"state": state, "reason": "dkms"}})
+    assert not end["clean"]
+    assert end["lost"] == [{"node": "g08", "state": state, "why": "dkms"}]
+    assert end["counts"] == {"in_service": 7, state: 1}
+
+
+@pytest.mark.parametrize("state", ["planned", "paused", *ACTIVE])
+def test_a_node_that_is_not_at_an_end_makes_the_rollout_not_clean(state):
+    end = outcome(plan(), everyone("in_service") | {"g08": {"state": state, "reason": ""}})
+    assert (end["clean"], [row["node"] for row in end["unfinished"]], end["lost"]) == (False, ["g08"], [])
+
+
+def test_a_node_without_a_record_is_lost_at_the_end():
+    nodes = everyone("in_service")
+    del nodes["g08"]
+    assert [row["node"] for row in outcome(plan(), nodes)["lost"]] == ["g08"]
+
+
+def test_a_rollback_is_clean_when_every_changed_node_is_restored():
+    nodes = everyone("restored") | {"g08": {"state": "planned", "reason": "", "has_snapshot": False}}
+    assert outcome(plan(), nodes, rollback=True)["clean"]
+    nodes["g07"] = {"state": "quarantined", "reason": "apt", "has_snapshot": True}
+    assert [row["node"] for row in outcome(plan(), nodes, rollback=True)["lost"]] == ["g07"]
+
+
+def test_an_empty_plan_is_a_clean_rollout():
+    assert outcome(plan([]), {}) == {"clean": True, "counts": {}, "lost": [], "unfinished": []}
