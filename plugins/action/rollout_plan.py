@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
@@ -28,15 +29,8 @@ class ActionModule(action.FleetAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        catalog = load_catalog()
-        target = load_target(args["target"], catalog)
-        policy = load_policy(args["policy"])
-        found = this_runs_records(args["fleet_dir"], args["nodes"])
-        plan = make_plan(
-            found, {node: record.get("rack") for node, record in found.items()}, target, policy, catalog,
-            created_at=action.now(), inventory_order=args["nodes"],
-            attempt=attempts.next_attempt(args["fleet_dir"]),
-        )
+        attempts.refuse_unfinished(args["fleet_dir"])
+        plan = self._plan(args)
         path = plan_path(args["fleet_dir"], plan["plan_id"])
         changed = not path.exists()
         if changed:
@@ -44,3 +38,17 @@ class ActionModule(action.FleetAction):
         self.say(plan_report(plan, colour=self.colour()))
         self.say(f"Plan {plan['plan_id']}: {path}")
         return {"changed": changed, "plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"]}
+
+    @staticmethod
+    def _plan(args: dict[str, Any]) -> dict[str, Any]:
+        catalog = load_catalog()
+        target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
+        found = this_runs_records(args["fleet_dir"], args["nodes"])
+        racks = {node: record.get("rack") for node, record in found.items()}
+        for attempt in itertools.count(1):
+            plan = make_plan(
+                found, racks, target, policy, catalog, created_at=action.now(), inventory_order=args["nodes"], attempt=attempt
+            )
+            if not attempts.is_spent(args["fleet_dir"], plan["plan_id"]):
+                return plan
+        raise AssertionError("itertools.count has no end")

@@ -15,7 +15,6 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import l
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import check_plan_inputs, current_inputs, load_plan
 
-LEASE_SECONDS = 3600
 
 
 class ActionModule(action.FleetAction):
@@ -33,7 +32,7 @@ class ActionModule(action.FleetAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         start = self._rollback if args["mode"] == "rollback" else self._upgrade
         plan, directory, waves = start(args)
-        epoch = None if self.checking else self._lease(directory)
+        epoch = None if self.checking else self._lease(directory, plan["policy"])
         facts = {
             "mode": args["mode"], "plan_id": plan["plan_id"], "dir": str(directory), "epoch": epoch,
             "plan": str(rollout.plan_path(args["fleet_dir"], plan["plan_id"])),
@@ -57,12 +56,14 @@ class ActionModule(action.FleetAction):
     def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
         ledger = Ledger.open(rollout.ledger_path(directory))
-        nodes = {node: {**row, "has_snapshot": ledger.snapshot_of(node) is not None} for node, row in ledger.nodes().items()}
+        nodes = ledger.nodes()
         strangers = [node for node in args["nodes"] if node not in nodes]
         if len(strangers) == len(args["nodes"]):
             raise FleetError(str(directory), "none of these nodes is part of it: " + ", ".join(strangers), "nodes of the rollout", "look at the status playbook, or name another one with -e rollout=ID")
         return ledger.plan(), directory, rollout.rollback_waves(ledger.plan(), nodes, args["nodes"], args["incident"])
 
     @staticmethod
-    def _lease(directory: Path) -> int:
-        return Ledger.open(rollout.ledger_path(directory)).take_lease(action.owner(), ttl=LEASE_SECONDS)
+    def _lease(directory: Path, policy: dict[str, Any]) -> int:
+        # each write renews it; the longest silences are a drain and a reboot
+        ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
+        return Ledger.open(rollout.ledger_path(directory)).take_lease(action.owner(), ttl=ttl)

@@ -36,16 +36,22 @@ def find_rollout(fleet_dir: str, name: str | None) -> Path:
     :param name: a plan id, the path of a plan file, or None for the newest.
     :raises FleetError: there is none.
     """
-    base = Path(os.path.abspath(fleet_dir)) / "rollouts"
-    if name:
-        wanted = base / Path(name).stem
-        if ledger_path(wanted).exists():
-            return wanted
-        raise FleetError(str(wanted), "there is no ledger", "the directory of a rollout that was started", "name one of: " + (", ".join(sorted(os.listdir(base))) if base.is_dir() else "none yet"))
-    found = sorted(base.glob("*/ledger.sqlite"), key=lambda path: path.stat().st_mtime)
+    found = all_rollouts(fleet_dir)
     if not found:
-        raise FleetError(str(base), "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR")
-    return found[-1].parent
+        raise FleetError(fleet_dir, "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR")
+    if not name:
+        return found[-1]
+    for directory in found:
+        if directory.name == Path(name).stem:
+            return directory
+    known = ", ".join(directory.name for directory in found)
+    raise FleetError(f"rollout {name}", "was never started", "the plan id of a rollout that was started", f"name one of: {known}")
+
+
+def all_rollouts(fleet_dir: str) -> list[Path]:
+    """The directories of all rollouts that were started, the newest last."""
+    ledgers = (Path(os.path.abspath(fleet_dir)) / "rollouts").glob("*/ledger.sqlite")
+    return [path.parent for path in sorted(ledgers, key=lambda path: path.stat().st_mtime)]
 
 
 def upgrade_waves(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]) -> list[list[str]]:
