@@ -18,15 +18,21 @@ TYPED = ("plugins/module_utils", "plugins/plugin_utils")
 def run(tally: Tally, bin_folder: Path, here: Path, environment: Mapping[str, str]) -> None:
     """Run every linter over the copy, also after one has failed."""
     collections = str(here.parents[2])
-    ansible = {**environment, "ANSIBLE_COLLECTIONS_PATH": collections, "ANSIBLE_HOME": str(ROOT / ".cache" / "ansible")}
+    ansible = {
+        **environment,
+        "ANSIBLE_COLLECTIONS_PATH": collections,
+        "ANSIBLE_HOME": str(ROOT / ".cache" / "ansible"),
+        "ANSIBLE_INVENTORY": str(here / "tests" / "tools" / "lint_inventory.yml"),
+        "NO_COLOR": "1",
+    }
     tally.run("ruff", [bin_folder / "ruff", "check", "."], here, environment)
     tally.run("yamllint", [bin_folder / "yamllint", "--strict", "."], here, environment)
     tally.run("ansible-lint", [bin_folder / "ansible-lint", "--offline"], here, ansible)
     tally.run("mypy", mypy(bin_folder, here), here, {**environment, "MYPYPATH": collections})
     packages = regular_packages(here)
     imports = {**environment, "PYTHONPATH": str(packages)}
-    config = here / ".importlinter"
-    tally.run("import-linter", [bin_folder / "lint-imports", "--no-cache", "--config", config], packages, imports)
+    command = [bin_folder / "lint-imports", "--no-logo", "--no-cache", here / ".importlinter"]
+    tally.run("import-linter", command, packages, imports)
     tally.run("shellcheck", ["shellcheck", *sorted(here.glob("**/*.sh")), ".ci/run"], here, environment)
     tally.run("antsibull-changelog", [bin_folder / "antsibull-changelog", "lint"], here, ansible)
 
