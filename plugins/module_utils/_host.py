@@ -109,6 +109,11 @@ class Host:
             os.unlink(temporary)
             raise
 
+    def make_private_folder(self, path: str) -> None:
+        """Make a folder that only its owner may enter; one that is there gets the mode as well."""
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        os.chmod(path, 0o700)
+
     def write_in_place(self, path: str, text: str) -> None:
         """Write into a file of /proc or /sys, which cannot be replaced.
 

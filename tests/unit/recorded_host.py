@@ -83,6 +83,9 @@ class RecordedHost(Host):
     def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
         self.files[self.realpath(path)] = content
 
+    def make_private_folder(self, path: str) -> None:
+        """Folders are only in the names of the files here."""
+
     def write_in_place(self, path: str, text: str) -> None:
         self.read_bytes(path)
         self.files[self.realpath(path)] = text

@@ -1,0 +1,156 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""apt's own configuration as far as it names AMD's repositories: sources, pins and keys. Pure but for :func:`read`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, read_optional
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+
+APT = "/etc/apt"
+KEY = f"{APT}/keyrings/rocm.asc"
+SOURCES = f"{APT}/sources.list.d/rocm.list"
+PIN = f"{APT}/preferences.d/rocm-pin"
+AMD_ORIGIN = "repo.radeon.com"
+
+# /rocm/apt and /amdgpu: up to 7.2; /rocm/core: from 7.14; /graphics: AMD's extra repository of display packages.
+_ADDRESS = re.compile(r"/(?:rocm/apt|amdgpu|rocm/core/packages)/|//repo\.radeon\.com/|//(?:stable\.)?repo\.amd\.com/")
+_SIGNED_BY = re.compile(r"signed-by[=:]\s*(/[^\s\],]+)", re.IGNORECASE)
+_LIST_LINE = re.compile(r"^\s*deb(?:-src)?\s")
+_URI = re.compile(r"[a-z][a-z+]*:/[^\s\"']*", re.IGNORECASE)
+_PIN_LINE = re.compile(r"^Pin:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_PLAIN_TEXT = re.compile(r"[\x21-\x7e]+")
+
+
+class Repository(NamedTuple):
+    """AMD's two repositories, as addresses that are complete; ``origin`` is what their Release files call themselves."""
+
+    rocm: str
+    driver: str
+    suite: str
+    component: str = "main"
+    origin: str = AMD_ORIGIN
+    key: str = ""
+
+
+def wanted_files(repository: Repository) -> dict[str, bytes | None]:
+    """Key, sources and pin for the repositories, by path.
+
+    :raises ParseError: where a value could not stand in a source line, or the key is no armored public key.
+    """
+    for name, value in repository._asdict().items():
+        if name != "key" and not _PLAIN_TEXT.fullmatch(value):
+            raise ParseError(f"repository, {name}", f"{value!r}", "one word without blanks")
+    if "BEGIN PGP PUBLIC KEY BLOCK" not in repository.key:
+        raise ParseError("key", f"{repository.key[:40]!r}", "an armored public key", "gpg --armor --export KEY")
+    lines = [f"deb [arch=amd64 signed-by={KEY}] {address} {repository.suite} {repository.component}\n"
+             for address in (repository.rocm, repository.driver)]
+    return {
+        KEY: (repository.key.strip() + "\n").encode(),
+        SOURCES: "".join(lines).encode(),
+        # Above 1000, so that going back to an older release is what apt wants, not what it has to be talked into.
+        PIN: f"Package: *\nPin: release o={repository.origin}\nPin-Priority: 1001\n".encode(),
+    }
+
+
+def read(host: Host) -> dict[str, bytes | None]:
+    """Every source and preferences file of apt, by path."""
+    paths = [f"{APT}/sources.list", f"{APT}/preferences"]
+    for folder in (f"{APT}/sources.list.d", f"{APT}/preferences.d"):
+        paths += [f"{folder}/{name}" for name in list_optional(host, folder)]
+    contents = {path: read_optional(host, path) for path in paths}
+    return {path: content for path, content in contents.items() if content is not None}
+
+
+def amd_files(host: Host) -> dict[str, bytes | None]:
+    """The files that a way back needs: sources and pins that name AMD, and the keyrings that those sources name.
+
+    The three files that this collection writes are always among them: None where they are not there.
+    """
+    found = {path: content for path, content in read(host).items() if names_amd(path, _text(content))}
+    keys = {key for path, content in found.items() for key in _SIGNED_BY.findall(_amd_part(path, _text(content)))}
+    return {SOURCES: None, PIN: None, **found, **{key: read_optional(host, key) for key in sorted(keys | {KEY})}}
+
+
+def without_amd(configured: dict[str, bytes | None], keep: set[str], origin: str = AMD_ORIGIN) -> dict[str, bytes | None]:
+    """What has to change so that only the files in ``keep`` name AMD: a file emptied by that is removed (None)."""
+    changes: dict[str, bytes | None] = {}
+    for path, content in configured.items():
+        text = _text(content)
+        if path in keep or not names_amd(path, text, origin):
+            continue
+        rest = _join(path, [part for part in _split(path, text) if not _part_names_amd(path, part, origin)])
+        changes[path] = rest.encode() if _says_something(rest) else None
+    return changes
+
+
+def names_amd(path: str, text: str, origin: str = AMD_ORIGIN) -> bool:
+    """True where an active line of a source file, or a pin of a preferences file, names AMD's repositories."""
+    return any(_part_names_amd(path, part, origin) for part in _split(path, text))
+
+
+def list_prefixes(path: str, text: str) -> set[str]:
+    """How the files below /var/lib/apt/lists begin that apt keeps for the AMD repositories of a source file."""
+    addresses = _URI.findall(_amd_part(path, text))
+    plain = [re.sub(r"^[a-z+]+:/+(?:[^/@]*@)?", "", address.rstrip("/")) for address in addresses]
+    return {address.replace("_", "%5f").replace("/", "_") + "_" for address in plain}
+
+
+def is_source(path: str) -> bool:
+    """True for a file with sources, as against pins and keys."""
+    return path.startswith(f"{APT}/sources.list")
+
+
+def is_pin(path: str) -> bool:
+    """True for a preferences file."""
+    return path.startswith(f"{APT}/preferences")
+
+
+def is_key(path: str) -> bool:
+    """True for a keyring: all that is neither a source nor a pin."""
+    return not is_source(path) and not is_pin(path)
+
+
+def _part_names_amd(path: str, part: str, origin: str) -> bool:
+    if is_pin(path):
+        pins = _PIN_LINE.findall(part)
+        return bool(pins) and all(AMD_ORIGIN in pin or f"o={origin}" in pin for pin in pins)
+    if path.endswith(".sources"):
+        return any(_ADDRESS.search(uri + "/") for uri in _field_words(part, "URIs"))
+    return bool(_LIST_LINE.match(part)) and any(_ADDRESS.search(uri + "/") for uri in _URI.findall(part))
+
+
+def _amd_part(path: str, text: str) -> str:
+    if not is_source(path):
+        return ""
+    return _join(path, [part for part in _split(path, text) if _part_names_amd(path, part, AMD_ORIGIN)])
+
+
+def _split(path: str, text: str) -> list[str]:
+    if is_pin(path) or path.endswith(".sources"):
+        return re.split(r"\n[ \t]*\n", text)
+    return text.splitlines()
+
+
+def _join(path: str, parts: list[str]) -> str:
+    text = ("\n\n" if is_pin(path) or path.endswith(".sources") else "\n").join(parts)
+    return text.rstrip("\n") + "\n"
+
+
+def _field_words(stanza: str, key: str) -> list[str]:
+    match = re.search(rf"^{key}:((?:.*)(?:\n[ \t]+.*)*)", stanza, re.MULTILINE | re.IGNORECASE)
+    return match[1].split() if match else []
+
+
+def _says_something(text: str) -> bool:
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+
+
+def _text(content: bytes | None) -> str:
+    return (content or b"").decode("utf-8", "replace")
