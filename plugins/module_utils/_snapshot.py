@@ -1,0 +1,120 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a way back needs, recorded on the node before anything is changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils import _driver, _kernel, _sources
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError, Unreadable, UnsupportedPlatform
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import BOOT_ID, read_optional, to_record
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package, apt_index, dpkg_packages, package_manager
+
+FOLDER = "/var/lib/fleetops/snapshots"
+SCHEMA = 1
+
+_ROLLOUT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_KEYS = ("schema", "rollout", "packages", "apt_files", "kernel_settings", "kernel", "driver", "rocm_path", "boot_id", "rollback")
+
+
+def path_of(folder: str, rollout: str) -> str:
+    """The file of a rollout's snapshot.
+
+    :raises ParseError: where the rollout's name could lead out of the folder.
+    """
+    if not _ROLLOUT.fullmatch(rollout):
+        raise ParseError("rollout", f"{rollout!r}", "letters, digits, dots, hyphens and underscores")
+    return f"{folder.rstrip('/')}/{rollout}.json"
+
+
+def take(host: Host, rollout: str) -> dict[str, Any]:
+    """The snapshot of the node as it is now, as plain JSON.
+
+    :raises FleetError: where something that a way back needs cannot be read: half a snapshot is none.
+    """
+    if package_manager(host) != "apt":
+        raise UnsupportedPlatform("package manager", package_manager(host) or "none that is known", "apt")
+    packages = dpkg_packages(host)
+    # An empty index means that no list was fetched, not that nothing is offered.
+    index = apt_index(host) or None
+    obtainable = {name: (package.version in index.get(name, ()) if index is not None else None)
+                  for name, package in sorted(packages.items()) if package.state == "installed"}
+    why = why_not_ready(packages, obtainable)
+    return {
+        "schema": SCHEMA, "rollout": rollout, "boot_id": host.read(BOOT_ID).strip(),
+        "packages": {name: {"version": p.version, "state": p.state, "hold": p.hold} for name, p in sorted(packages.items())},
+        "obtainable": obtainable, "rollback": {"ready": not why, "why": why},
+        "apt_files": {path: to_record(content) for path, content in sorted(_sources.amd_files(host).items())},
+        "kernel_settings": {"files": {path: to_record(read_optional(host, path)) for path in _kernel.OWN_FILES}},
+        "kernel": _kernels(host), "driver": {"loaded": _optional(host, _driver.LOADED)}, "rocm_path": _link(host, "/opt/rocm"),
+    }
+
+
+def why_not_ready(packages: dict[str, Package], obtainable: dict[str, bool | None]) -> list[str]:
+    """Why the node could not be brought back to these packages; nothing where it could. Pure."""
+    broken = [f"{name} {package.version} is {package.state}" for name, package in sorted(packages.items())
+              if package.state not in ("installed", "config-files", "not-installed")]
+    gone = [f"{name} {packages[name].version} is no longer offered by the repositories"
+            for name, offered in obtainable.items() if offered is False]
+    unknown = [name for name, offered in obtainable.items() if offered is None]
+    lists = [f"no package lists on the node: cannot tell whether {len(unknown)} packages are still offered"] if unknown else []
+    return broken + gone + lists
+
+
+def load(host: Host, path: str, rollout: str) -> dict[str, Any] | None:
+    """The snapshot in a file; None where there is none yet.
+
+    :raises ParseError: where the file is not a snapshot of this rollout.
+    """
+    content = read_optional(host, path)
+    if content is None:
+        return None
+    try:
+        snapshot = json.loads(content)
+    except ValueError as error:
+        raise _corrupt(path, f"is no JSON ({error})") from error
+    lacking = [key for key in _KEYS if not isinstance(snapshot, dict) or key not in snapshot]
+    if lacking:
+        raise _corrupt(path, f"lacks {', '.join(lacking)}")
+    if snapshot["schema"] != SCHEMA or snapshot["rollout"] != rollout:
+        raise _corrupt(path, f"is of schema {snapshot['schema']!r} and rollout {snapshot['rollout']!r}")
+    return dict(snapshot)
+
+
+def keep(host: Host, path: str, snapshot: dict[str, Any]) -> None:
+    """Write the snapshot, readable by root only: source files may hold credentials."""
+    host.make_private_folder(path.rsplit("/", 1)[0])
+    host.write(path, json.dumps(snapshot, indent=1, sort_keys=True) + "\n", 0o600)
+
+
+def _corrupt(path: str, seen: str) -> ParseError:
+    return ParseError(path, seen, "a snapshot as node_snapshot writes it",
+                      "move the file away if it is not needed; a new one records the node as it is now, which may be half changed")
+
+
+def _kernels(host: Host) -> dict[str, Any]:
+    try:
+        entry = grub_next_entry(host)
+        following: dict[str, Any] = {"next_boot": entry.kernel, "next_boot_cmdline": entry.cmdline}
+    except FleetError:
+        following = {"next_boot": None, "next_boot_cmdline": None}
+    return {"running": host.read(_driver.RUNNING_KERNEL).strip(), "cmdline": tokens(host.read("/proc/cmdline")), **following}
+
+
+def _optional(host: Host, path: str) -> str | None:
+    content = read_optional(host, path)
+    return None if content is None else content.decode("utf-8", "replace").strip()
+
+
+def _link(host: Host, path: str) -> str | None:
+    try:
+        return host.readlink(path)
+    except Unreadable:
+        return None
