@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
@@ -15,7 +16,9 @@ _RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _ENCODED = re.compile(
     r"(?:[0-9]+:)?(?P<own>[0-9][0-9A-Za-z.+~]*)\.(?P<code>[0-9]{5,8})(?:-(?P<build>[0-9A-Za-z.+~]+))?"
 )
-_DEBIAN = re.compile(r"(?:(?P<epoch>[0-9]{1,9}):)?(?P<upstream>[0-9A-Za-z.+~:-]+?)(?:-(?P<revision>[0-9A-Za-z.+~]+))?")
+_DEBIAN = re.compile(
+    r"(?:(?P<epoch>[0-9]{1,9}):)?(?P<upstream>[0-9A-Za-z][0-9A-Za-z.+~:-]*?)(?:-(?P<revision>[0-9A-Za-z.+~]+))?"
+)
 _PARTS = re.compile(r"([^0-9]*)([0-9]*)")
 
 
@@ -25,7 +28,7 @@ def parse_version(text: str) -> tuple[int, ...]:
     :raises ParseError: for anything but digits and single dots.
     """
     stripped = str(text).strip()
-    if not _RELEASE.fullmatch(stripped) or not stripped.isascii():
+    if not _RELEASE.fullmatch(stripped):
         raise ParseError("version", f"{text!r}", "numbers joined by dots, such as 7.0.2")
     return tuple(int(part) for part in stripped.split("."))
 
@@ -82,7 +85,7 @@ def _sign(a: Any, b: Any) -> int:
 
 def _code(version: str) -> str | None:
     match = _ENCODED.fullmatch(str(version).strip())
-    return match["code"] if match and str(version).isascii() else None
+    return match["code"] if match else None
 
 
 def _five_digits(code: str) -> str | None:
@@ -97,13 +100,14 @@ def _eight_digits(code: str) -> str | None:
 
 def _split_debian(text: str) -> tuple[int, str, str]:
     match = _DEBIAN.fullmatch(str(text).strip())
-    if match is None or not str(text).isascii():
+    if match is None or (match["epoch"] is None and ":" in match["upstream"]):
         raise ParseError("package version", f"{text!r}", "[epoch:]version[-revision]")
     return int(match["epoch"] or 0), match["upstream"], match["revision"] or ""
 
 
 def _compare_part(a: str, b: str) -> int:
-    return _sign(_sortable(a), _sortable(b))
+    pairs = zip_longest(_sortable(a), _sortable(b), fillvalue=([0], 0))
+    return next((_sign(left, right) for left, right in pairs if left != right), 0)
 
 
 def _sortable(part: str) -> list[tuple[list[int], int]]:

@@ -19,7 +19,7 @@ options:
     description:
       - Parts to gather, V(all), or V(all) without those named after a V(!).
       - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS), V(gpu) (identity,
-        driver, firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, temperatures),
+        driver, firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, heat),
         V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings) (kernel
         settings) and V(holders) (processes that have a GPU open).
     type: list

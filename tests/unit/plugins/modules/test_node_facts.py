@@ -1,0 +1,68 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""node_facts: the module around the collectors."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ansible", reason="ansible-core is not installed here")
+import yaml
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import COLLECTORS, gather
+from ansible_collections.fleetops.instinct.plugins.modules import node_facts
+from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
+
+
+def run(monkeypatch, capsys, **arguments):
+    sent = json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", sent)
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr(node_facts, "Host", lambda: RecordedHost.load("mi300x-8gpu-healthy"))
+    with pytest.raises(SystemExit):
+        node_facts.main()
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_facts_of_the_machine_come_out_under_one_name(monkeypatch, capsys):
+    told = run(monkeypatch, capsys)
+    assert told["changed"] is False
+    assert told["ansible_facts"] == {"instinct": gather(RecordedHost.load("mi300x-8gpu-healthy"), list(COLLECTORS))}
+
+
+def test_check_mode_reads_the_same(monkeypatch, capsys):
+    told = run(monkeypatch, capsys, _ansible_check_mode=True)
+    assert len(told["ansible_facts"]["instinct"]["gpus"]) == 8
+
+
+def test_parts_that_were_not_asked_for_are_left_out(monkeypatch, capsys):
+    told = run(monkeypatch, capsys, gather_subset=["rocm"])
+    assert sorted(told["ansible_facts"]["instinct"]) == ["problems", "rocm", "schema"]
+
+
+def test_an_unknown_part_fails_with_the_known_ones(monkeypatch, capsys):
+    told = run(monkeypatch, capsys, gather_subset=["frimware"])
+    assert told["failed"] is True
+    assert "wanted: all, or any of node, platform, gpu" in told["msg"]
+
+
+def test_every_part_is_documented():
+    documentation = yaml.safe_load(node_facts.DOCUMENTATION)
+    described = " ".join(documentation["options"]["gather_subset"]["description"])
+    assert [name for name in COLLECTORS if f"V({name})" not in described] == []
+
+
+def test_every_key_of_the_facts_is_documented():
+    described = yaml.safe_load(node_facts.RETURN)["ansible_facts"]["contains"]["instinct"]["contains"]
+    assert set(described) == set(gather(RecordedHost.load("no-gpu"), list(COLLECTORS)))
+
+
+def test_the_module_stays_small():
+    lines = Path(node_facts.__file__).read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250
