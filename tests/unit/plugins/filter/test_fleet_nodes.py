@@ -1,0 +1,21 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A play over a group that is not there would do nothing and end with 0; the filter refuses instead."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.fleetops.instinct.plugins.filter.fleet_nodes import fleet_nodes
+
+
+def test_the_nodes_of_the_group_in_its_order():
+    assert fleet_nodes({"all": ["b", "a"], "fleet": ["b", "a"]}, "fleet") == ["b", "a"]
+
+
+@pytest.mark.parametrize("groups, what", [({"all": [], "gpu": ["a"]}, "does not exist; groups seen: gpu"), ({"fleet": []}, "is empty")])
+def test_no_group_or_an_empty_one_names_what_to_do(groups, what):
+    with pytest.raises(AnsibleFilterError, match=what) as error:
+        fleet_nodes(groups, "fleet")
+    assert "-e fleet_group=NAME" in str(error.value)

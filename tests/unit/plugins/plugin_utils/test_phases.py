@@ -1,0 +1,87 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each phase of a rollout wants of a node."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import phases
+
+FACTS = {
+    "node": {"boot_id": "aaaa", "kernel": {"running": "6.1", "cmdline": ["ro"]}},
+    "gpus": [{"bdf": "0000:63:00.0", "device_id": "74a1", "link": [{"bdf": "0000:63:00.0", "speed_gts": 32.0, "width": 16}]}],
+    "driver": {"version": "6.12.12"},
+    "rocm": {"active": "6.4.4", "holds": ["rocm"], "packages": {"rocm": {"version": "6.4.4.60404-129~22.04"}}},
+}
+FINDING = {"rule": "link.speed", "subject": "0000:63:00.0", "verdict": "fail", "expected": "32.0 GT/s", "observed": "16.0 GT/s", "fix": "reseat"}
+
+
+def record(kind, *findings):
+    return {"node": "g01", "class": kind, "findings": list(findings), "steps": [], "verdict": {}, "rollback": {}}
+
+
+@pytest.fixture
+def store(tmp_path):
+    kept = phases.Store(str(tmp_path), None, "g01")
+    kept.keep_before(FACTS)
+    return kept
+
+
+def changed(**leaves):
+    facts = copy.deepcopy(FACTS)
+    for section, values in leaves.items():
+        facts[section].update(values)
+    return facts
+
+
+def test_an_audit_only_writes_down(store):
+    assert "failed" not in phases.conclude("audit", record("unhealthy", FINDING), FACTS, store)
+
+
+@pytest.mark.parametrize("kind", ["blocked", "unknown", "unhealthy"])
+def test_a_node_that_must_not_be_moved_fails_its_precheck_with_the_finding(store, kind):
+    result = phases.conclude("precheck", record(kind, FINDING), FACTS, store)
+    assert result["failed"] and "link.speed" in result["msg"] and "reseat" in result["msg"]
+
+
+def test_the_facts_from_before_are_kept_once(store):
+    phases.conclude("precheck", record("may_move"), changed(driver={"version": "half changed"}), store)
+    assert store.read_before() == FACTS
+
+
+def test_check_mode_keeps_nothing(tmp_path):
+    store = phases.Store(str(tmp_path), None, "g02")
+    phases.conclude("precheck", record("may_move"), FACTS, store, keep=False)
+    assert not store.before.exists()
+
+
+def test_the_planned_change_passes_verify(store):
+    after = changed(driver={"version": "6.14.14"}, rocm={"active": "7.0.2"})
+    assert "failed" not in phases.conclude("verify", record("at_target"), after, store)
+
+
+def test_a_gpu_lost_on_the_way_fails_verify_even_at_target(store):
+    result = phases.conclude("verify", record("at_target"), {**changed(), "gpus": []}, store)
+    assert "after.gpu_lost" in result["msg"]
+
+
+def test_a_node_without_facts_never_passes(store):
+    assert phases.conclude("soak", record("unknown"), None, store)["failed"]
+
+
+def test_a_restored_node_must_have_its_holds_again(store):
+    result = phases.conclude("verify_old", record("may_move"), changed(rocm={"holds": []}), store)
+    assert result["failed"] and "facts.rocm.holds" in result["msg"]
+
+
+def test_a_restored_node_that_is_what_it_was_passes(store):
+    assert "failed" not in phases.conclude("verify_old", record("may_move"), changed(node={"boot_id": "bbbb"}), store)
+
+
+def test_missing_facts_from_before_are_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(FleetError, match="g03.json"):
+        phases.Store(str(tmp_path), None, "g03").read_before()

@@ -1,0 +1,69 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left of a rollout, forward and back, by its plan and its ledger."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
+
+NODES = ["g01", "g02", "g03", "g04"]
+PLAN = {"waves": [{"nodes": ["g01"]}, {"nodes": ["g02", "g03"]}, {"nodes": ["g04"]}]}
+
+
+def ledger(**states):
+    return {node: {"state": states.get(node, "planned"), "has_snapshot": node in states} for node in NODES}
+
+
+def test_a_fresh_rollout_has_all_the_waves_of_its_plan():
+    assert rollout.upgrade_waves(PLAN, {}, NODES) == [["g01"], ["g02", "g03"], ["g04"]]
+
+
+def test_a_second_run_of_a_finished_rollout_has_nothing_to_do():
+    assert rollout.upgrade_waves(PLAN, ledger(**dict.fromkeys(NODES, "in_service")), NODES) == []
+
+
+def test_a_node_that_a_killed_controller_left_is_taken_up_again():
+    assert rollout.upgrade_waves(PLAN, ledger(g01="in_service", g02="activating"), NODES) == [["g02", "g03"], ["g04"]]
+
+
+@pytest.mark.parametrize("state", ["failed", "restored", "quarantined", "rolling_back"])
+def test_a_lost_node_waits_for_an_operator(state):
+    assert rollout.upgrade_waves(PLAN, ledger(g02=state), NODES) == [["g01"], ["g03"], ["g04"]]
+
+
+def test_a_limit_never_mixes_two_waves():
+    assert rollout.upgrade_waves(PLAN, {}, ["g03", "g04"]) == [["g03"], ["g04"]]
+
+
+def test_rollback_takes_only_what_was_changed_and_is_not_back():
+    nodes = ledger(g01="in_service", g02="restored", g03="activating")
+    assert rollout.rollback_waves(PLAN, nodes, NODES, incident=False) == [["g01"], ["g03"]]
+
+
+def test_an_incident_takes_all_at_once():
+    nodes = ledger(**dict.fromkeys(NODES, "in_service"))
+    assert rollout.rollback_waves(PLAN, nodes, NODES, incident=True) == [NODES]
+
+
+def test_an_ordinary_step_needs_no_named_action():
+    assert rollout.action_for("failed", "rolling_back", ["rollback"]) is None
+
+
+def test_leaving_service_needs_the_action_that_is_allowed():
+    assert rollout.action_for("in_service", "rolling_back", ["rollback"]) == "rollback"
+
+
+def test_no_rollout_yet_is_said_with_the_folder(tmp_path):
+    with pytest.raises(FleetError, match="no rollout was ever started"):
+        rollout.find_rollout(str(tmp_path), None)
+
+
+def test_an_unknown_rollout_names_those_that_exist(tmp_path):
+    folder = tmp_path / "rollouts" / "abc123"
+    folder.mkdir(parents=True)
+    (folder / "ledger.sqlite").touch()
+    with pytest.raises(FleetError, match="abc123"):
+        rollout.find_rollout(str(tmp_path), "def456")
