@@ -1,0 +1,56 @@
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The lines that a boot leaves in the kernel's ring buffer. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simfleet.sysfs import View
+
+_X1_GBS = {2.5: 2.0, 5.0: 4.0, 8.0: 7.876, 16.0: 15.753, 32.0: 31.507}
+
+
+def _bandwidth(gts: float, width: int) -> float:
+    return _X1_GBS.get(gts, gts) * width
+
+
+def _gpu_lines(view: View) -> list[str]:
+    lines = []
+    for function in sorted((item for item in view.bus.values() if item.gpu is not None), key=lambda item: item.bdf):
+        ids = f"0x{function.chip.vendor}:0x{function.chip.device.upper()}"
+        lines.append(f"[drm] initializing kernel modesetting (IP DISCOVERY {ids} {ids} 0x00).")
+        lines.append(f"amdgpu {function.bdf}: amdgpu: Fetched VBIOS from VFCT")
+        lines.append(f"amdgpu {function.bdf}: amdgpu: VRAM: {view.product.memory_bytes >> 20}M")
+        lines.append(f"[drm] Initialized amdgpu 3.63.0 for {function.bdf} on minor {1 + (function.gpu or 0)}")
+    return lines
+
+
+def _slow_links(view: View) -> list[str]:
+    lines = []
+    for function in view.bus.values():
+        upper = view.bus.get(function.parent or "")
+        if upper is None or (function.gts, function.width) == (min(function.chip.gts, upper.chip.gts), min(function.chip.width, upper.chip.width)):
+            continue
+        have, could = _bandwidth(function.gts, function.width), _bandwidth(function.chip.gts, function.chip.width)
+        lines.append(
+            f"pci {function.bdf}: {have:.3f} Gb/s available PCIe bandwidth, limited by {function.gts:.1f} GT/s PCIe x{function.width} link"
+            f" at {upper.bdf} (capable of {could:.3f} Gb/s with {function.chip.gts:.1f} GT/s PCIe x{function.chip.width} link)"
+        )
+    return lines
+
+
+def boot_log(view: View, kernel: str) -> str:
+    """The text of the ring buffer, in the form `dmesg -F` reads: `<6>[    0.000000] ...`."""
+    lines = [f"Linux version {kernel} (debian-kernel@lists.debian.org)", f"Command line: {' '.join(view.cmdline)}"]
+    lines.append(f"DMI: {view.product.dmi['sys_vendor']} {view.product.dmi['product_name']}, BIOS {view.bios_version or view.product.dmi['bios_version']}")
+    if "pcie_aspm=off" in view.cmdline:
+        lines.append("PCIe ASPM is disabled")
+    lines += [f"pci {function.bdf}: [{function.chip.vendor}:{function.chip.device}] type 00" for function in view.bus.values()]
+    lines += _slow_links(view)
+    if view.driver:
+        lines.append("[drm] amdgpu kernel modesetting enabled.")
+        if view.driver.version:
+            lines.append(f"[drm] amdgpu version: {view.driver.version}")
+        lines += _gpu_lines(view)
+    return "".join(f"<6>[{number * 0.0173:12.6f}] {line}\n" for number, line in enumerate(lines))

@@ -1,0 +1,284 @@
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""What a node shows under /sys, computed from its bus, its loaded driver and its command line. Pure but for `write`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simfleet import gpufiles, pciconfig
+from simfleet.faults import Fault
+from simfleet.machines import Product
+from simfleet.pci import Bus, Function
+
+CPUS = 4
+EIO = "/proc/self/mem"  # reading it from the start gives EIO, as a register of a dead device does
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The amdgpu module that is loaded; `version` is None for the kernel's own one."""
+
+    version: str | None
+    srcversion: str
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class View:
+    """What decides the content of /sys."""
+
+    host: str
+    product: Product
+    bus: Bus
+    driver: Driver | None
+    cmdline: list[str]
+    faults: list[Fault] = field(default_factory=list)
+    bios_version: str | None = None
+
+
+@dataclass
+class Tree:
+    """Files (path below /sys to text or bytes) and symbolic links (path below /sys to path below /sys)."""
+
+    files: dict[str, str | bytes] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    dirs: set[str] = field(default_factory=set)
+
+    def put(self, base: str, values: dict[str, object]) -> None:
+        """Add files below `base`; a text gets the newline that sysfs adds."""
+        for name, value in values.items():
+            self.files[f"{base}/{name}"] = value if isinstance(value, bytes) else f"{value}\n"
+
+
+def stable_hex(*words: str, digits: int = 16) -> str:
+    """Hex digits that depend on the words only, so that a node keeps its identities for ever."""
+    return hashlib.sha256("/".join(words).encode()).hexdigest()[:digits]
+
+
+def device_path(bus: Bus, function: Function) -> str:
+    """The directory of a function below /sys, from its host bridge down."""
+    names = [function.bdf]
+    while function.parent is not None:
+        function = bus[function.parent]
+        names.append(function.bdf)
+    return "/".join(["devices", f"pci{function.bdf[:7]}", *reversed(names)])
+
+
+def speed_text(gts: float) -> str:
+    """As the kernel prints it: `32.0 GT/s PCIe`."""
+    return f"{gts:.1f} GT/s PCIe"
+
+
+_COR = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF")
+_UNCOR = ("Undefined", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF", "MalfTLP", "ECRC", "UnsupReq",
+          "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked")  # fmt: skip
+
+
+def _aer_table(names: tuple[str, ...], where: str, total: str, count: int) -> str:
+    rows = [f"{name} {count if name == where else 0}" for name in names]
+    return "\n".join([*rows, f"{total} {count}"])
+
+
+def _aer(function: Function, faults: list[Fault]) -> dict[str, object]:
+    mine = [f.args for f in faults if f.effect == "aer_errors" and f.args["index"] == function.gpu]
+    count = {kind: sum(args[kind] for args in mine) for kind in ("correctable", "nonfatal", "fatal")}
+    return {
+        "aer_dev_correctable": _aer_table(_COR, "RxErr", "TOTAL_ERR_COR", count["correctable"]),
+        "aer_dev_nonfatal": _aer_table(_UNCOR, "CmpltTO", "TOTAL_ERR_NONFATAL", count["nonfatal"]),
+        "aer_dev_fatal": _aer_table(_UNCOR, "DLP", "TOTAL_ERR_FATAL", count["fatal"]),
+    }
+
+
+def _identity(function: Function) -> dict[str, object]:
+    chip = function.chip
+    return {
+        "vendor": f"0x{chip.vendor}",
+        "device": f"0x{chip.device}",
+        "subsystem_vendor": f"0x{chip.subsystem[0]}",
+        "subsystem_device": f"0x{chip.subsystem[1]}",
+        "class": f"0x{chip.pci_class}",
+        "revision": "0x00",
+        "enable": 1 if function.is_bridge else 0,
+        "irq": 0,
+        "numa_node": function.numa,
+        "modalias": f"pci:v0000{chip.vendor.upper()}d0000{chip.device.upper()}bc{chip.pci_class[:2]}sc{chip.pci_class[2:4]}",
+        "resource": "\n".join(["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 13),
+        "power/control": "on",
+        "power/runtime_status": "active",
+    }
+
+
+def _link(function: Function) -> dict[str, object]:
+    return {
+        "current_link_speed": speed_text(function.gts),
+        "current_link_width": function.width,
+        "max_link_speed": speed_text(function.chip.gts),
+        "max_link_width": function.chip.width,
+    }
+
+
+def _function(tree: Tree, view: View, function: Function) -> None:
+    base = device_path(view.bus, function)
+    tree.put(base, {**_identity(function), **_link(function), **_aer(function, view.faults)})
+    tree.files[f"{base}/config"] = pciconfig.config_space(function, view.bus, aspm_off="pcie_aspm=off" in view.cmdline)
+    if function.parent is None:
+        tree.put(base, {f"aer_rootport_total_err_{kind}": 0 for kind in ("cor", "nonfatal", "fatal")})
+    elif "pcie_aspm=off" not in view.cmdline and not function.is_bridge:
+        tree.put(base, {"link/l0s_aspm": 0, "link/l1_aspm": 0, "link/clkpm": 0})
+    tree.links[f"bus/pci/devices/{function.bdf}"] = base
+    tree.links[f"{base}/subsystem"] = "bus/pci"
+    driver = _driver_of(view, function)
+    if driver:
+        tree.links[f"{base}/driver"] = f"bus/pci/drivers/{driver}"
+        tree.links[f"bus/pci/drivers/{driver}/{function.bdf}"] = base
+    if driver == "amdgpu":
+        gpufiles.add_gpu(tree, view, function, base)
+
+
+def _driver_of(view: View, function: Function) -> str | None:
+    if function.is_bridge:
+        return "pcieport"
+    if function.gpu is None:
+        return {"15b3": "mlx5_core", "14e4": "bnxt_en"}.get(function.chip.vendor)
+    return "amdgpu" if view.driver else None
+
+
+def _iommu(tree: Tree, view: View) -> None:
+    kind = "identity" if "iommu=pt" in view.cmdline else "DMA-FQ"
+    for group, function in enumerate(view.bus.values()):
+        base = f"kernel/iommu_groups/{group}"
+        device = device_path(view.bus, function)
+        tree.put(base, {"type": kind})
+        tree.links[f"{base}/devices/{function.bdf}"] = device
+        tree.links[f"{device}/iommu_group"] = base
+
+
+def _module(tree: Tree, driver: Driver | None) -> None:
+    tree.put("module/pcie_aspm/parameters", {"policy": "[default] performance powersave powersupersave "})
+    if driver is None:
+        return
+    tree.put("module/amdgpu", {"srcversion": driver.srcversion, "initstate": "live", "refcnt": 0, "taint": ""})
+    if driver.version is not None:
+        tree.put("module/amdgpu", {"version": driver.version, "taint": "OE"})
+        for helper in ("amdttm", "amdkcl"):
+            tree.put(f"module/{helper}", {"srcversion": stable_hex(helper, driver.version, digits=23).upper(), "taint": "OE"})
+    tree.put("module/amdgpu/parameters", dict({**gpufiles.PARAMETERS, **driver.parameters}))
+    tree.links["bus/pci/drivers/amdgpu/module"] = "module/amdgpu"
+
+
+_IDLE = (("POLL", "CPUIDLE CORE POLL IDLE", 0), ("C1", "ACPI FFH MWAIT 0x0", 1), ("C2", "ACPI IOPORT 0x814", 800))
+
+
+def _idle_states(cmdline: list[str]) -> tuple[tuple[str, str, int], ...]:
+    limits = [word.partition("=")[2] for word in cmdline if word.startswith("processor.max_cstate=")]
+    return _IDLE[: 2 if limits and limits[-1] in ("0", "1") else 3]
+
+
+def _cpus(tree: Tree, view: View) -> None:
+    base = "devices/system/cpu"
+    span = f"0-{CPUS - 1}"
+    tree.put(base, {"online": span, "present": span, "possible": span, "offline": ""})
+    tree.put(base, {"smt/active": 0, "smt/control": "off", "cpufreq/boost": 1})
+    tree.put(base, {"cpuidle/current_driver": "acpi_idle", "cpuidle/current_governor": "menu"})
+    for cpu in range(CPUS):
+        tree.put(f"{base}/cpu{cpu}", {"online": 1, "cpufreq/scaling_governor": "schedutil", "cpufreq/scaling_driver": "acpi-cpufreq"})
+        tree.put(f"{base}/cpu{cpu}/topology", {"physical_package_id": cpu // 2, "core_id": cpu, "thread_siblings_list": cpu})
+        for number, (name, text, latency) in enumerate(_idle_states(view.cmdline)):
+            values = {"name": name, "desc": text, "latency": latency, "disable": 0, "usage": 0, "time": 0}
+            tree.put(f"{base}/cpu{cpu}/cpuidle/state{number}", values)
+
+
+def _nodes(tree: Tree) -> None:
+    base = "devices/system/node"
+    tree.put(base, {"online": "0-1", "possible": "0-1", "has_cpu": "0-1"})
+    for node in (0, 1):
+        cpulist = f"{node * CPUS // 2}-{(node + 1) * CPUS // 2 - 1}"
+        tree.put(f"{base}/node{node}", {"cpulist": cpulist, "distance": "10 32" if node == 0 else "32 10"})
+
+
+def _dmi(tree: Tree, view: View) -> None:
+    values = dict(view.product.dmi)
+    if view.bios_version:
+        values["bios_version"] = view.bios_version
+    serial = stable_hex(view.host, "chassis", digits=12).upper()
+    values |= {"product_serial": f"S{serial}", "board_serial": f"B{serial}", "chassis_type": "23"}
+    tree.put("devices/virtual/dmi/id", dict(values))
+    tree.links["class/dmi/id"] = "devices/virtual/dmi/id"
+
+
+def _kernel(tree: Tree, view: View) -> None:
+    chosen = [word.partition("=")[2] for word in view.cmdline if word.startswith("transparent_hugepage=")]
+    mode = chosen[-1] if chosen else "madvise"
+    text = " ".join(f"[{word}]" if word == mode else word for word in ("always", "madvise", "never"))
+    tree.put("kernel/mm/transparent_hugepage", {"enabled": text, "defrag": "always defer defer+madvise [madvise] never"})
+
+
+def build_tree(view: View) -> Tree:
+    """Everything below /sys of one node."""
+    tree = Tree()
+    for function in view.bus.values():
+        _function(tree, view, function)
+    for part in (_iommu, _cpus, _dmi, _kernel):
+        part(tree, view)
+    _nodes(tree)
+    _module(tree, view.driver)
+    tree.dirs |= {"bus/pci/drivers/amdgpu"} if view.driver else set()
+    tree.dirs |= {"class/drm", "class/net", "class/hwmon", "class/kfd", "fs/cgroup", "block", "class/block", "firmware/acpi"}
+    for fault in view.faults:
+        _file_fault(tree, view, fault)
+    return tree
+
+
+def _file_fault(tree: Tree, view: View, fault: Fault) -> None:
+    if fault.effect not in ("sysfs_unreadable", "sysfs_garbage"):
+        return
+    gpu = next((item for item in view.bus.values() if item.gpu == fault.args["index"]), None)
+    if gpu is None:
+        return
+    path = f"{device_path(view.bus, gpu)}/{fault.args['file']}"
+    tree.files.pop(path, None)
+    if fault.effect == "sysfs_garbage":
+        tree.files[path] = fault.args["text"]
+    else:
+        tree.links[path] = EIO
+
+
+def write(tree: Tree, root: Path) -> None:
+    """Write the tree below `root`; links become relative, so that they hold wherever the tree is mounted."""
+    made: set[str] = set()
+    places = [path.rpartition("/")[0] for path in (*tree.files, *tree.links)]
+    for place in (*places, *tree.dirs):
+        if place not in made:
+            os.makedirs(root / place, exist_ok=True)
+            made.add(place)
+    for path, value in tree.files.items():
+        descriptor = os.open(f"{root}/{path}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.write(descriptor, value.encode() if isinstance(value, str) else value)
+        os.close(descriptor)
+    for path, target in tree.links.items():
+        os.symlink(target if target.startswith("/") else os.path.relpath(target, os.path.dirname(path)), root / path)
+
+
+def change(old: Tree, new: Tree, root: Path) -> None:
+    """Turn the written tree `old` into `new`, touching only what differs: what the node itself wrote stays."""
+    for path in (*old.links, *old.files):
+        gone = path not in new.files and path not in new.links
+        if gone or old.links.get(path) != new.links.get(path):
+            (root / path).unlink(missing_ok=True)
+            _prune(root, path)
+    files = {path: value for path, value in new.files.items() if old.files.get(path) != value}
+    links = {path: target for path, target in new.links.items() if old.links.get(path) != target}
+    write(Tree(files, links, new.dirs), root)
+
+
+def _prune(root: Path, path: str) -> None:
+    folder = os.path.dirname(path)
+    while folder.count("/") > 1:
+        try:
+            os.rmdir(root / folder)
+        except OSError:
+            return
+        folder = os.path.dirname(folder)
