@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documents an operator writes: read as YAML, checked against an argument spec, refused with the place and the nearest name."""
+"""Documents an operator writes: read as YAML, checked against an argument spec, refused by place and nearest name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class _StrictLoader(_Loader):
         for key_node, _value in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, (str, int, float)) and key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is there twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark
+                )
             if isinstance(key, (str, int, float)):
                 seen.add(key)
         return super().construct_mapping(node, deep=deep)
@@ -41,9 +43,11 @@ def read_yaml(path: str, error: type[FleetError], wanted: str) -> Any:
     """
     try:
         with open(path, "rb") as handle:
-            return yaml.load(handle.read(), Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+            return yaml.load(handle.read(), Loader=_StrictLoader)
     except OSError as problem:
-        raise error(path, f"cannot be read: {problem.strerror}", wanted, "give the path of a file that is there") from problem
+        raise error(
+            path, f"cannot be read: {problem.strerror}", wanted, "give the path of a file that is there"
+        ) from problem
     except (yaml.YAMLError, ValueError) as problem:
         raise error(path, f"is not YAML: {_one_line(problem)}", wanted, "correct the file at that place") from problem
 
@@ -53,7 +57,9 @@ def plain(value: Any, subject: str, error: type[FleetError]) -> Any:
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError) as problem:
-        raise error(subject, f"holds something that JSON has no form for ({problem})", "text, numbers, lists, maps") from problem
+        raise error(
+            subject, f"holds something that JSON has no form for ({problem})", "text, numbers, lists, maps"
+        ) from problem
 
 
 def nearest(name: object, allowed: Iterable[str]) -> str:
@@ -74,7 +80,9 @@ def check(spec: Mapping[str, Mapping[str, Any]], value: Any, place: tuple[str, s
         raise error(_subject(place), f"{type(value).__name__} {value!r:.60}", "a map")
     for key in value:
         if key not in spec:
-            raise error(_subject(place, key), "is not a key that is known here", nearest(key, spec), "remove or rename it")
+            raise error(
+                _subject(place, key), "is not a key that is known here", nearest(key, spec), "remove or rename it"
+            )
     checked = _validated(spec, dict(value), place, error)
     for key, rule in spec.items():
         if "options" in rule and checked.get(key) is not None:
@@ -122,4 +130,3 @@ def _one_line(problem: Exception) -> str:
     text = getattr(problem, "problem", None) or str(problem)
     where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     return " ".join(f"{text}{where}".split())
-

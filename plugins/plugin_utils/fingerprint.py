@@ -24,8 +24,19 @@ def digest(value: Any) -> str:
 
 _NODE = ("host", "machine_id", "kernel", "os", "secure_boot")
 _GPU = (
-    "bdf", "vendor_id", "device_id", "subsystem_vendor_id", "subsystem_id", "kind", "serial", "unique_id", "vbios", "numa_node",
-    "memory_bytes", "firmware", "partition",
+    "bdf",
+    "vendor_id",
+    "device_id",
+    "subsystem_vendor_id",
+    "subsystem_id",
+    "kind",
+    "serial",
+    "unique_id",
+    "vbios",
+    "numa_node",
+    "memory_bytes",
+    "firmware",
+    "partition",
 )
 _HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
 _SETTINGS = ("module_options",)
@@ -37,7 +48,8 @@ def stable_facts(facts: dict) -> dict:
     What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders) is left out.
     """
     gpus = [
-        {**_part(gpu, _GPU), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]} for gpu in facts.get("gpus") or []
+        {**_part(gpu, _GPU), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]}
+        for gpu in facts.get("gpus") or []
     ]
     return {
         "node": _part(facts.get("node"), _NODE),
@@ -59,10 +71,10 @@ def _part(value: dict | None, keys: tuple[str, ...]) -> dict:
 
 
 def compare_before_after(before: dict, after: dict, allowed: Collection[str] = ()) -> list[dict]:
-    """What is worse, or merely other, after a change; one finding (contract section 4) each, empty when all is as it was.
+    """What is worse, or merely other, after a change: one finding (contract section 4) each.
 
-    :param allowed: what the plan was to change, out of ``rocm``, ``driver``, ``kernel``, ``cmdline``, ``vbios``, ``firmware``,
-        ``partition``. Loss of a GPU, a slower link and risen error counters are never allowed.
+    :param allowed: what the plan was to change, out of ``rocm``, ``driver``, ``kernel``, ``cmdline``, ``vbios``,
+        ``firmware``, ``partition``. Loss of a GPU, a slower link and risen error counters are never allowed.
     """
     found = [*_gpu_set(before, after), *_versions(before, after, allowed)]
     old_gpus = {gpu.get("bdf"): gpu for gpu in before.get("gpus") or []}
@@ -78,7 +90,9 @@ def _gpu_set(before: dict, after: dict) -> Iterator[dict]:
     old = {gpu.get("bdf"): gpu for gpu in before.get("gpus") or []}
     new = {gpu.get("bdf"): gpu for gpu in after.get("gpus") or []}
     for bdf in sorted(old.keys() - new.keys(), key=str):
-        yield _finding("after.gpu_lost", bdf, f"{len(old)} GPUs, this one among them", f"{len(new)} GPUs, this one is gone")
+        yield _finding(
+            "after.gpu_lost", bdf, f"{len(old)} GPUs, this one among them", f"{len(new)} GPUs, this one is gone"
+        )
     for bdf in sorted(new.keys() - old.keys(), key=str):
         yield _finding("after.gpu_new", bdf, f"{len(old)} GPUs", f"{len(new)} GPUs, this one is new")
 
@@ -143,9 +157,15 @@ def _risen(rule: str, subject: str, was: int | None, now: int | None) -> Iterato
 def _finding(rule: str, subject: str, expected: Any, observed: Any, verdict: str = "fail") -> dict:
     unread = verdict == "unknown"
     return {
-        "rule": rule, "subject": subject, "verdict": verdict, "area": "health",
-        "expected": _text(expected), "observed": "could not be read" if unread else _text(observed),
-        "why": "it was known before the change and cannot be read now" if unread else "it changed, and the plan did not ask for that",
+        "rule": rule,
+        "subject": subject,
+        "verdict": verdict,
+        "area": "health",
+        "expected": _text(expected),
+        "observed": "could not be read" if unread else _text(observed),
+        "why": "it was known before the change and cannot be read now"
+        if unread
+        else "it changed, and the plan did not ask for that",
         "fix": "look at this node before it goes back to service; roll back if the change caused it",
         "source": "comparison of the node before and after",
     }

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,6 +66,17 @@ def load_policy(value: Mapping[str, Any] | str | None) -> dict:
             raise PolicyError(f"{place}: {key}", f"is {policy[key]}", f"{least:g} to {most:g}", "correct the number")
     policy["exclude"] = sorted(set(policy["exclude"]))
     policy["waivers"] = [
-        check(_WAIVER, waiver, (place, f"waivers[{number}]"), PolicyError) for number, waiver in enumerate(policy["waivers"])
+        _waiver(waiver, (place, f"waivers[{number}]")) for number, waiver in enumerate(policy["waivers"])
     ]
     return {key: policy[key] for key in _SPEC}
+
+
+def _waiver(value: Any, place: tuple[str, str]) -> dict:
+    waiver = check(_WAIVER, value, place, PolicyError)
+    try:
+        datetime.date.fromisoformat(waiver["expires"])
+    except ValueError as problem:
+        raise PolicyError(
+            f"{place[0]}: {place[1]}.expires", f"is {waiver['expires']!r}", "a date such as 2027-01-31"
+        ) from problem
+    return waiver

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The target: what a fleet is to run, read from the user's file and refused as a whole where anything in it is wrong."""
+"""The target: what a fleet is to run, read from the user's file; refused as a whole where anything in it is wrong."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Target(Mapping[str, Any]):
         return len(self._data)
 
     def as_dict(self) -> dict:
-        """The target as plain JSON: schema, name, repository (with ``key``, the key's text), products with all defaults."""
+        """The target as plain JSON: schema, name, repository (``key`` is the key's text), products with defaults."""
         return self._data
 
     def repository_for(self, product: str) -> dict:
@@ -105,9 +105,12 @@ def load_target(path: str, catalog: Catalog) -> Target:
     data = check(_TARGET, document, (path, ""), TargetError)
     data["repository"] = _repository(data["repository"], path)
     if not data["products"]:
-        raise TargetError(f"{path}: products", "is empty", "at least one product", "name one of " + ", ".join(catalog.products))
+        raise TargetError(
+            f"{path}: products", "is empty", "at least one product", "name one of " + ", ".join(catalog.products)
+        )
     data["products"] = {
-        name: _product(name, value, path, catalog) for name, value in sorted(data["products"].items(), key=lambda item: str(item[0]))
+        name: _product(name, value, path, catalog)
+        for name, value in sorted(data["products"].items(), key=lambda item: str(item[0]))
     }
     return Target({key: data[key] for key in _TARGET}, path)
 
@@ -122,12 +125,18 @@ def _repository(place: dict, path: str) -> dict:
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "is not plain text"
         raise TargetError(
-            f"{path}: repository.key_file", f"{place['key_file']} cannot be read: {reason}",
-            "an armored public key, relative to the target file", "put the key there or correct the path",
+            f"{path}: repository.key_file",
+            f"{place['key_file']} cannot be read: {reason}",
+            "an armored public key, relative to the target file",
+            "put the key there or correct the path",
         ) from problem
     if "BEGIN PGP PUBLIC KEY BLOCK" not in text:
-        raise TargetError(f"{path}: repository.key_file", f"{place['key_file']} is not an armored public key",
-                          "a text with BEGIN PGP PUBLIC KEY BLOCK", "export it with gpg --armor --export")
+        raise TargetError(
+            f"{path}: repository.key_file",
+            f"{place['key_file']} is not an armored public key",
+            "a text with BEGIN PGP PUBLIC KEY BLOCK",
+            "export it with gpg --armor --export",
+        )
     return {**place, "key": text}
 
 
@@ -159,8 +168,12 @@ def _check_name(name: str, place: str, catalog: Catalog) -> None:
     if name in catalog.products:
         return
     if name in catalog.announced:
-        raise TargetError(place, "is announced, but no PCI id is published, so no node can be recognised as one",
-                          nearest(name, catalog.products), "take it out of the target")
+        raise TargetError(
+            place,
+            "is announced, but no PCI id is published, so no node can be recognised as one",
+            nearest(name, catalog.products),
+            "take it out of the target",
+        )
     if name in catalog.retired:
         raise TargetError(place, "is older than anything this collection handles", nearest(name, catalog.products))
     raise TargetError(place, "is not a product the catalog knows", nearest(name, catalog.products), "correct the name")
@@ -171,11 +184,19 @@ def _release(text: str, place: str, catalog: Catalog) -> str:
     if row is None:
         raise TargetError(place, f"{text!r} is not a ROCm release the catalog knows", nearest(text, catalog.releases))
     if row["kind"] == "preview":
-        raise TargetError(place, f"{text} is a technology preview", "a production release",
-                          "there is no upgrade path from or to a preview")
+        raise TargetError(
+            place,
+            f"{text} is a technology preview",
+            "a production release",
+            "there is no upgrade path from or to a preview",
+        )
     if row["packaging"] == "new":
-        raise TargetError(place, f"{text} has the package names and the layout that came with 7.14", "a release up to 7.2.4",
-                          "this change of packaging is not supported; remove every older ROCm package by hand first")
+        raise TargetError(
+            place,
+            f"{text} has the package names and the layout that came with 7.14",
+            "a release up to 7.2.4",
+            "this change of packaging is not supported; remove every older ROCm package by hand first",
+        )
     return row["rocm"]
 
 
@@ -192,15 +213,22 @@ def _check_pair(wanted: dict, place: str, catalog: Catalog) -> None:
     window = catalog.window(wanted["driver"], wanted["rocm"])
     if window.answer == "outside":
         inside = [name for name in catalog.drivers if catalog.window(name, wanted["rocm"]).answer == "inside"]
-        raise TargetError(place, f"ROCm {wanted['rocm']} is not supported on driver {wanted['driver']} ({window.source})",
-                          f"one of the drivers {', '.join(inside)}", "choose a driver inside the window")
+        raise TargetError(
+            place,
+            f"ROCm {wanted['rocm']} is not supported on driver {wanted['driver']} ({window.source})",
+            f"one of the drivers {', '.join(inside)}",
+            "choose a driver inside the window",
+        )
 
 
 def _link(asked: dict, product: dict, place: str) -> dict:
     link = {key: asked.get(key) if asked.get(key) is not None else product[key] for key in ("speed_gts", "width")}
     if generation(link["speed_gts"]) is None:
-        raise TargetError(f"{place}.speed_gts", f"{link['speed_gts']} is not the speed of a PCI Express generation",
-                          "2.5, 5.0, 8.0, 16.0, 32.0 or 64.0 (8.0 is Gen3, 16.0 is Gen4, 32.0 is Gen5)")
+        raise TargetError(
+            f"{place}.speed_gts",
+            f"{link['speed_gts']} is not the speed of a PCI Express generation",
+            "2.5, 5.0, 8.0, 16.0, 32.0 or 64.0 (8.0 is Gen3, 16.0 is Gen4, 32.0 is Gen5)",
+        )
     if link["width"] not in (1, 2, 4, 8, 12, 16):
         raise TargetError(f"{place}.width", f"{link['width']} lanes", "1, 2, 4, 8, 12 or 16")
     return link
@@ -209,7 +237,9 @@ def _link(asked: dict, product: dict, place: str) -> dict:
 def _check_kernel(kernel: dict, place: str) -> None:
     for token in kernel["cmdline"]:
         if not token or any(character.isspace() for character in token):
-            raise TargetError(f"{place}.cmdline", f"{token!r} is not one token", "one list entry per token, without spaces")
+            raise TargetError(
+                f"{place}.cmdline", f"{token!r} is not one token", "one list entry per token, without spaces"
+            )
     for module, options in kernel["module_options"].items():
         if not isinstance(options, Mapping):
             raise TargetError(f"{place}.module_options.{module}", f"{options!r}", "a map of parameter and value")

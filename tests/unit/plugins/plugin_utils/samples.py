@@ -5,32 +5,58 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import yaml
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQGNBGE=\n-----END PGP PUBLIC KEY BLOCK-----\n"
 OLD, NEW = ("6.4.4", "6.4.4"), ("7.0.2", "30.10.2")
-_MODULES = {"6.4.4": ("6.12.12", "1:6.12.12.60404-2202139.22.04"), "30.10.2": ("6.14.14", "1:6.14.14.30100200-2226257.22.04")}
+_MODULES = {
+    "6.4.4": ("6.12.12", "1:6.12.12.60404-2202139.22.04"),
+    "30.10.2": ("6.14.14", "1:6.14.14.30100200-2226257.22.04"),
+}
 _ROCM_PACKAGES = {"6.4.4": "6.4.4.60404-129~22.04", "7.0.2": "7.0.2.70002-56~22.04"}
 
 
 def hop(bdf, role, device_id, vendor_id="1002", speed=32.0, width=16):
     return {
-        "bdf": bdf, "role": role, "vendor_id": vendor_id, "device_id": device_id, "speed_gts": speed, "width": width,
-        "max_speed_gts": speed, "max_width": width, "aspm": {"l0s": False, "l1": False},
+        "bdf": bdf,
+        "role": role,
+        "vendor_id": vendor_id,
+        "device_id": device_id,
+        "speed_gts": speed,
+        "width": width,
+        "max_speed_gts": speed,
+        "max_width": width,
+        "aspm": {"l0s": False, "l1": False},
     }
 
 
 def gpu(number, device_id="74a1", speed=32.0):
     bus = f"{number:x}3"
     return {
-        "bdf": f"0000:{bus}:00.0", "vendor_id": "1002", "device_id": device_id, "subsystem_vendor_id": "1002",
-        "subsystem_id": device_id, "class": "120000", "kind": "pf", "driver": "amdgpu", "initialised": True,
-        "serial": f"692{number:09d}", "unique_id": f"{0x9000 + number:016x}", "vbios": "113-M3000100-102", "numa_node": number // 4,
-        "memory_bytes": 206141652992, "firmware": {"psp_sos": "0x36024b"}, "partition": {"compute": "SPX", "memory": "NPS1"},
-        "performance_level": "auto", "aer": {"correctable": 0, "nonfatal": 0, "fatal": 0}, "ras": {"umc": {"ue": 0, "ce": 0}},
-        "bad_pages": 0, "temperatures": {"junction": 41.0, "mem": 38.0},
+        "bdf": f"0000:{bus}:00.0",
+        "vendor_id": "1002",
+        "device_id": device_id,
+        "subsystem_vendor_id": "1002",
+        "subsystem_id": device_id,
+        "class": "120000",
+        "kind": "pf",
+        "driver": "amdgpu",
+        "initialised": True,
+        "serial": f"692{number:09d}",
+        "unique_id": f"{0x9000 + number:016x}",
+        "vbios": "113-M3000100-102",
+        "numa_node": number // 4,
+        "memory_bytes": 206141652992,
+        "firmware": {"psp_sos": "0x36024b"},
+        "partition": {"compute": "SPX", "memory": "NPS1"},
+        "performance_level": "auto",
+        "aer": {"correctable": 0, "nonfatal": 0, "fatal": 0},
+        "ras": {"umc": {"ue": 0, "ce": 0}},
+        "bad_pages": 0,
+        "temperatures": {"junction": 41.0, "mem": 38.0},
         "link": [
             hop(f"0000:{bus}:00.0", "gpu", device_id, speed=speed),
             hop(f"0000:{number:x}2:00.0", "board_switch", "1501", speed=speed),
@@ -40,7 +66,14 @@ def gpu(number, device_id="74a1", speed=32.0):
     }
 
 
-def facts(host="g01", versions=OLD, count=8, device_id="74a1", speed=32.0, cmdline=("root=/dev/sda1", "iommu=pt", "pcie_aspm=off")):
+def facts(
+    host="g01",
+    versions=OLD,
+    count=8,
+    device_id="74a1",
+    speed=32.0,
+    cmdline=("root=/dev/sda1", "iommu=pt", "pcie_aspm=off"),
+):
     """A healthy node that runs ``versions`` (ROCm, driver)."""
     rocm, driver = versions
     module, package = _MODULES[driver]
@@ -48,44 +81,105 @@ def facts(host="g01", versions=OLD, count=8, device_id="74a1", speed=32.0, cmdli
     return {
         "schema": 1,
         "node": {
-            "host": host, "boot_id": f"boot-{host}", "uptime_seconds": 812.4, "machine_id": f"machine-{host}",
-            "kernel": {"running": kernel, "next_boot": kernel, "cmdline": list(cmdline), "next_boot_cmdline": list(cmdline)},
-            "os": {"id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"}, "secure_boot": None,
+            "host": host,
+            "boot_id": f"boot-{host}",
+            "uptime_seconds": 812.4,
+            "machine_id": f"machine-{host}",
+            "kernel": {
+                "running": kernel,
+                "next_boot": kernel,
+                "cmdline": list(cmdline),
+                "next_boot_cmdline": list(cmdline),
+            },
+            "os": {"id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
+            "secure_boot": None,
             "free_bytes": {"/": 10**11, "/boot": 10**9, "/opt": 10**11, "/var": 10**11},
         },
-        "platform": {"vendor": "Maker", "product": "Server", "bios_version": "1.2", "bios_date": "2026-01-01", "board": "B"},
+        "platform": {
+            "vendor": "Maker",
+            "product": "Server",
+            "bios_version": "1.2",
+            "bios_date": "2026-01-01",
+            "board": "B",
+        },
         "gpus": [gpu(number, device_id, speed) for number in range(1, count + 1)],
         "driver": {
-            "loaded": True, "version": module, "srcversion": "ABCDEF0123", "origin": "dkms",
-            "installed": {"module": module, "build": package.split("-")[1], "release": driver, "package_version": package},
+            "loaded": True,
+            "version": module,
+            "srcversion": "ABCDEF0123",
+            "origin": "dkms",
+            "installed": {
+                "module": module,
+                "build": package.split("-")[1],
+                "release": driver,
+                "package_version": package,
+            },
             "packages": {"amdgpu-dkms": {"version": package, "state": "installed", "hold": True}},
-            "dkms": [{"version": f"{module}-{package.split('-')[1]}", "kernel": kernel, "arch": "x86_64", "state": "installed"}],
-            "stale_trees": [], "ready_for_next_boot": True,
+            "dkms": [
+                {
+                    "version": f"{module}-{package.split('-')[1]}",
+                    "kernel": kernel,
+                    "arch": "x86_64",
+                    "state": "installed",
+                }
+            ],
+            "stale_trees": [],
+            "ready_for_next_boot": True,
         },
         "rocm": {
-            "active": rocm, "active_path": f"/opt/rocm-{rocm}", "installed": [rocm], "layout": "legacy",
+            "active": rocm,
+            "active_path": f"/opt/rocm-{rocm}",
+            "installed": [rocm],
+            "layout": "legacy",
             "packages": {"rocm-core": {"version": _ROCM_PACKAGES[rocm], "state": "installed", "hold": True}},
-            "repositories": [{"file": "/etc/apt/sources.list.d/rocm.list", "line": f"deb http://m.example/rocm/apt/{rocm} jammy main"}],
-            "pins": ["/etc/apt/preferences.d/rocm-pin"], "holds": ["rocm-core", "amdgpu-dkms"],
+            "repositories": [
+                {
+                    "file": "/etc/apt/sources.list.d/rocm.list",
+                    "line": f"deb http://m.example/rocm/apt/{rocm} jammy main",
+                }
+            ],
+            "pins": ["/etc/apt/preferences.d/rocm-pin"],
+            "holds": ["rocm-core", "amdgpu-dkms"],
             "obtainable": {"rocm-core": True, "amdgpu-dkms": True},
         },
         "settings": {
-            "aspm": {"policy": "default", "cmdline_off": True}, "iommu": {"passthrough": True},
+            "aspm": {"policy": "default", "cmdline_off": True},
+            "iommu": {"passthrough": True},
             "idle": {"driver": "acpi_idle", "states": ["POLL", "C1", "C2"], "disabled": []},
-            "numa_balancing": 0, "thp": "madvise", "smt_active": False, "sriov_capable": True, "module_options": {"amdgpu": {}},
+            "numa_balancing": 0,
+            "thp": "madvise",
+            "smt_active": False,
+            "sriov_capable": True,
+            "module_options": {"amdgpu": {}},
         },
-        "holders": [], "problems": [],
+        "holders": [],
+        "problems": [],
     }
+
+
+def change(value, path, new):
+    """A copy of nested maps and lists with the value at a path ("gpus.0.kind") replaced; the rest is shared."""
+    parts = path.split(".") if isinstance(path, str) else list(path)
+    if not parts:
+        return new
+    changed = copy.copy(value)
+    key = int(parts[0]) if isinstance(value, list) else parts[0]
+    changed[key] = change(value[key], parts[1:], new) if len(parts) > 1 else new
+    return changed
 
 
 def target_document(**products):
     """The content of a target file; MI300X to 7.0.2 where nothing else is said."""
     wanted = products or {"MI300X": {"rocm": NEW[0], "driver": NEW[1], "kernel": {"cmdline": ["iommu=pt"]}}}
     return {
-        "schema": 1, "name": "rocm-7.0.2",
+        "schema": 1,
+        "name": "rocm-7.0.2",
         "repository": {
-            "rocm": "http://mirror.example/rocm/apt/{release}", "driver": "http://mirror.example/amdgpu/{driver}/ubuntu",
-            "suite": "jammy", "component": "main", "key_file": "rocm.gpg.asc",
+            "rocm": "http://mirror.example/rocm/apt/{release}",
+            "driver": "http://mirror.example/amdgpu/{driver}/ubuntu",
+            "suite": "jammy",
+            "component": "main",
+            "key_file": "rocm.gpg.asc",
         },
         "products": wanted,
     }
@@ -101,14 +195,41 @@ def write_target(folder: Path, document=None, text=None) -> str:
 
 def record(node, product="MI300X", rack="r1", kind="may_move", why="", ready=True):
     """A record as the audit writes it, small."""
-    finding = [{"rule": "health.ras", "subject": node, "verdict": "fail", "why": why, "expected": "", "observed": "", "fix": "",
-                "source": "", "area": "health"}] if why else []
+    finding = (
+        [
+            {
+                "rule": "health.ras",
+                "subject": node,
+                "verdict": "fail",
+                "why": why,
+                "expected": "",
+                "observed": "",
+                "fix": "",
+                "source": "",
+                "area": "health",
+            }
+        ]
+        if why
+        else []
+    )
     return {
-        "schema": 1, "node": node, "run_id": "run", "gathered_at": "2026-12-01T04:30:00Z", "rack": rack, "reachable": True,
-        "product": product, "gpu_count": 8, "expected_gpu_count": 8, "rocm": "6.4.4", "driver": "6.4.4",
+        "schema": 1,
+        "node": node,
+        "run_id": "run",
+        "gathered_at": "2026-12-01T04:30:00Z",
+        "rack": rack,
+        "reachable": True,
+        "product": product,
+        "gpu_count": 8,
+        "expected_gpu_count": 8,
+        "rocm": "6.4.4",
+        "driver": "6.4.4",
         "target": {"rocm": "7.0.2", "driver": "30.10.2"},
-        "verdict": {"compliance": "differs", "transition": "safe", "health": "healthy"}, "class": kind, "findings": finding,
-        "passed": 31, "steps": [] if kind == "at_target" else ["rocm", "reboot"],
+        "verdict": {"compliance": "differs", "transition": "safe", "health": "healthy"},
+        "class": kind,
+        "findings": finding,
+        "passed": 31,
+        "steps": [] if kind == "at_target" else ["rocm", "reboot"],
         "rollback": {"ready": ready, "why": [] if ready else ["rocm-core 6.4.4 cannot be had any more"]},
         "facts_digest": f"sha256:{node}",
     }

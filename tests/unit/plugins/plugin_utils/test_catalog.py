@@ -17,7 +17,14 @@ CATALOG = load_catalog()
 
 @pytest.mark.parametrize(
     ("device_id", "name"),
-    [("74a1", "MI300X"), ("0x74A1", "MI300X"), ("740f", "MI210"), ("7408", "MI250X"), ("75a3", "MI355X"), ("74a0", "MI300A")],
+    [
+        ("74a1", "MI300X"),
+        ("0x74A1", "MI300X"),
+        ("740f", "MI210"),
+        ("7408", "MI250X"),
+        ("75a3", "MI355X"),
+        ("74a0", "MI300A"),
+    ],
 )
 def test_a_device_id_names_its_product(device_id, name):
     assert CATALOG.product_for(device_id)["name"] == name
@@ -40,10 +47,21 @@ def test_a_node_with_four_mi250_shows_eight_functions():
 @pytest.mark.parametrize(
     ("driver", "rocm", "answer"),
     [
-        ("30.10.2", "7.0.2", "inside"), ("30.10.2", "6.4.4", "inside"), ("6.4.4", "7.0.2", "inside"), ("6.4.4", "6.4.4", "inside"),
-        ("30.10.2", "5.7.1", "outside"), ("5.7.1", "7.0.2", "outside"), ("30.30.0", "6.2.4", "outside"), ("6.4.4", "10.1.0", "outside"),
-        ("30.10.0", "10.1.0", "inside"), ("30.10.2", "7.2.2", "inside"), ("30.10.2", "7.1.0", "inside"),
-        ("31.50.0", "7.14.0", "unknown"), ("99.0.0", "7.0.2", "unknown"), (None, "7.0.2", "unknown"), ("30.10.2", None, "unknown"),
+        ("30.10.2", "7.0.2", "inside"),
+        ("30.10.2", "6.4.4", "inside"),
+        ("6.4.4", "7.0.2", "inside"),
+        ("6.4.4", "6.4.4", "inside"),
+        ("30.10.2", "5.7.1", "outside"),
+        ("5.7.1", "7.0.2", "outside"),
+        ("30.30.0", "6.2.4", "outside"),
+        ("6.4.4", "10.1.0", "outside"),
+        ("30.10.0", "10.1.0", "inside"),
+        ("30.10.2", "7.2.2", "inside"),
+        ("30.10.2", "7.1.0", "inside"),
+        ("31.50.0", "7.14.0", "unknown"),
+        ("99.0.0", "7.0.2", "unknown"),
+        (None, "7.0.2", "unknown"),
+        ("30.10.2", None, "unknown"),
     ],
 )
 def test_the_window_of_driver_and_user_space(driver, rocm, answer):

@@ -38,6 +38,7 @@ def test_a_policy_may_be_a_file(tmp_path):
         ({"failure_domain": "row"}, "one of rack, none"),
         ({"waivers": [{**WAIVER, "until": "x"}]}, "waivers[0].until: is not a key"),
         ({"waivers": [{"rule": "link.speed"}]}, "waivers[0].nodes: is missing"),
+        ({"waivers": [{**WAIVER, "expires": "soon"}]}, "waivers[0].expires: is 'soon'"),
         ([], "wanted: a map"),
         ({"exclude": {1, 2}}, "JSON has no form for"),
         ("/nonexistent.yml", "No such file"),

@@ -7,9 +7,14 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import TargetError, load_target, repository_for
-from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import KEY, target_document, write_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
+    KEY,
+    target_document,
+    write_target,
+)
 
 CATALOG = load_catalog()
 
@@ -38,8 +43,11 @@ def test_the_repository_is_resolved_for_each_product(tmp_path):
     target = load_target(write_target(tmp_path, document), CATALOG)
     assert target.repository_for("MI210")["rocm"] == "http://mirror.example/rocm/apt/6.4.4"
     assert repository_for(target.as_dict(), "MI300X") == {
-        "rocm": "http://mirror.example/rocm/apt/7.0.2", "driver": "http://mirror.example/amdgpu/30.10.2/ubuntu",
-        "suite": "jammy", "component": "main", "key": KEY,
+        "rocm": "http://mirror.example/rocm/apt/7.0.2",
+        "driver": "http://mirror.example/amdgpu/30.10.2/ubuntu",
+        "suite": "jammy",
+        "component": "main",
+        "key": KEY,
     }
 
 
@@ -66,8 +74,16 @@ def test_the_digest_follows_the_content_and_not_the_place(tmp_path):
         (wanted(link={"speed_gts": 12.0}), "products.MI300X.link.speed_gts", "8.0 is Gen3"),
         (wanted(link={"speeds": 16.0}), "products.MI300X.link.speeds", "'speed_gts' (nearest)"),
         (wanted(link={"width": 7}), "products.MI300X.link.width", "1, 2, 4, 8"),
-        (wanted(kernel={"cmdline": ["iommu=pt pci=bfsort"]}), "products.MI300X.kernel.cmdline", "one list entry per token"),
-        (wanted(kernel={"module_options": {"amdgpu": "x"}}), "products.MI300X.kernel.module_options.amdgpu", "a map of"),
+        (
+            wanted(kernel={"cmdline": ["iommu=pt pci=bfsort"]}),
+            "products.MI300X.kernel.cmdline",
+            "one list entry per token",
+        ),
+        (
+            wanted(kernel={"module_options": {"amdgpu": "x"}}),
+            "products.MI300X.kernel.module_options.amdgpu",
+            "a map of",
+        ),
         (wanted(gpus_per_node=0), "products.MI300X.gpus_per_node", "1 or more"),
         ({"rocm": "7.0.2"}, "products.MI300X.driver", "is missing"),
         ("7.0.2", "products.MI300X", "a map"),
@@ -80,7 +96,8 @@ def test_a_wrong_product_is_refused_with_its_path(tmp_path, product, place, hint
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("MI300Y", "'MI300X' (nearest)"), ("MI455X", "no PCI id is published"), ("MI50", "older than"), ("H100", "MI100")],
+    ("name", "hint"),
+    [("MI300Y", "'MI300X' (nearest)"), ("MI455X", "no PCI id is published"), ("MI50", "older than"), ("H100", "MI100")],
 )
 def test_a_product_nobody_can_have_is_refused(tmp_path, name, hint):
     assert hint in refused(tmp_path, target_document(**{name: wanted()}))
@@ -89,8 +106,13 @@ def test_a_product_nobody_can_have_is_refused(tmp_path, name, hint):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("a: [1", "is not YAML"), ("- 1\n", "wanted: a map"), ("", "wanted: a map"), ("schema: 1\nschema: 1\n", "is there twice"),
-        ("schema: 2\n", "one of 1"), ("schema: 1\nname: x\nproducts: {}\n", "repository: is missing"), ("\x00", "is not YAML"),
+        ("a: [1", "is not YAML"),
+        ("- 1\n", "wanted: a map"),
+        ("", "wanted: a map"),
+        ("schema: 1\nschema: 1\n", "is there twice"),
+        ("schema: 2\n", "one of 1"),
+        ("schema: 1\nname: x\nproducts: {}\n", "repository: is missing"),
+        ("\x00", "is not YAML"),
     ],
 )
 def test_a_file_that_is_no_target_is_refused(tmp_path, text, hint):

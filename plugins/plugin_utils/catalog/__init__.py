@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The project's own data: products, releases, windows, advice. The only reader of ``catalog/*.yml``."""
+"""The project's own data: products, releases, windows, advice. The only reader of the YAML files beside it.
+
+The code is the package itself: beside a folder ``catalog``, ansible-core does not find a ``catalog.py``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ import yaml
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
 
-_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "catalog")
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
 _FILES = ("products.yml", "rocm_releases.yml", "settings.yml")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -36,8 +39,8 @@ class Window(NamedTuple):
 class Catalog:
     """What the catalog files hold, with the questions the rules ask.
 
-    ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` is the content of
-    settings.yml; ``digest`` changes with any byte of any file.
+    ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` is the
+    content of settings.yml; ``digest`` changes with any byte of any file.
     """
 
     def __init__(self, products: dict, releases: dict, settings: dict, digest: str) -> None:
@@ -116,15 +119,25 @@ class Catalog:
 
     def _by_age(self, driver: dict, rocm: dict) -> Window:
         first = parse_version(self._apart["from"])
-        if not driver["date"] or not rocm["date"] or min(parse_version(driver["driver"]), parse_version(rocm["rocm"])) < first:
+        if (
+            not driver["date"]
+            or not rocm["date"]
+            or min(parse_version(driver["driver"]), parse_version(rocm["rocm"])) < first
+        ):
             return Window("unknown", "no list answers for this pair")
         days = abs((datetime.date.fromisoformat(driver["date"]) - datetime.date.fromisoformat(rocm["date"])).days)
-        return Window("inside" if days <= self._apart["days"] else "outside", f"{self._apart['source']}: {days} days apart")
+        return Window(
+            "inside" if days <= self._apart["days"] else "outside", f"{self._apart['source']}: {days} days apart"
+        )
 
     def _module(self, release: str) -> dict:
         series = parse_version(release)[:2]
         row = next((row for row in self._modules if parse_version(row["series"]) == series), None)
-        return {"module": row["module"], "module_status": row["status"]} if row else {"module": None, "module_status": "unverified"}
+        return (
+            {"module": row["module"], "module_status": row["status"]}
+            if row
+            else {"module": None, "module_status": "unverified"}
+        )
 
 
 @functools.lru_cache(maxsize=1)
@@ -139,11 +152,13 @@ def load_catalog() -> Catalog:
         try:
             with open(path, "rb") as handle:
                 text = handle.read()
-            contents.append(yaml.load(text, Loader=_Loader))  # noqa: S506 - a SafeLoader
+            contents.append(yaml.load(text, Loader=_Loader))
         except (OSError, yaml.YAMLError) as problem:
-            raise CatalogError(path, f"cannot be read: {problem}", "a file of this collection", "install it again") from problem
+            raise CatalogError(
+                path, f"cannot be read: {problem}", "a file of this collection", "install it again"
+            ) from problem
         digest.update(name.encode() + b"\0" + text + b"\0")
-    return Catalog(*contents, digest=f"sha256:{digest.hexdigest()}")
+    return Catalog(contents[0], contents[1], contents[2], f"sha256:{digest.hexdigest()}")
 
 
 def _rows(document: dict, kind: str, plural: str = "") -> list[dict]:
@@ -155,7 +170,10 @@ def _drivers(releases: dict[str, dict], own: list[dict]) -> dict[str, dict]:
     named = {row["driver"]: row for row in own}
     for row in releases.values():
         if row["driver"] == row["rocm"]:
-            named[row["driver"]] = {"driver": row["driver"], **{key: row[key] for key in ("date", "kind", "status", "source")}}
+            named[row["driver"]] = {
+                "driver": row["driver"],
+                **{key: row[key] for key in ("date", "kind", "status", "source")},
+            }
     return named
 
 

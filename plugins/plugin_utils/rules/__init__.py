@@ -1,0 +1,71 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The rules, in one table. A rule is a small function of a Context; its name and what it decides stand here."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import (
+    hardware,
+    health,
+    links,
+    packages,
+    paths,
+    settings,
+    versions,
+)
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Rule
+
+_IDS = "pci.ids of 2026-08-22; AMD's Linux driver"
+_LINK = (
+    "AMD system acceptance guide, PCIe checks; PCI Express base specification (8.0 GT/s is Gen3, 16.0 Gen4, 32.0 Gen5)"
+)
+_MATRIX = "AMD's compatibility matrix of user space and driver"
+_TARGET = "the target file"
+_BIOS = "AMD system acceptance guide, BIOS settings (2026-07-10)"
+_KERNEL = "AMD system acceptance guide, kernel parameters (2026-07-10)"
+_INSTALL = "AMD's installation guide for ROCm and the driver"
+_PRACTICE = "practice of this collection"
+
+DECIDING, ADVISORY = True, False
+
+# Compliance comes first: what it finds tells the transition rules whether there is anything to move.
+RULES: tuple[Rule, ...] = (
+    Rule("rocm.active", "compliance", DECIDING, _TARGET, versions.rocm_active),
+    Rule("driver.loaded", "compliance", DECIDING, _TARGET, versions.driver_loaded),
+    Rule("cmdline.live", "compliance", DECIDING, _TARGET, settings.cmdline_live),
+    Rule("cmdline.next_boot", "compliance", DECIDING, _TARGET, settings.cmdline_next_boot),
+    Rule("module.options", "compliance", DECIDING, _TARGET, settings.module_options),
+    Rule("sysctl", "compliance", DECIDING, _TARGET, settings.sysctl),
+    Rule("facts.schema", "health", DECIDING, _PRACTICE, health.schema),
+    Rule("product.known", "health", DECIDING, _IDS, hardware.product_known),
+    Rule("gpu.count", "health", DECIDING, _IDS, hardware.gpu_count),
+    Rule("gpu.identity", "health", DECIDING, _PRACTICE, hardware.gpu_identity),
+    Rule("gpu.initialised", "health", DECIDING, _PRACTICE, hardware.gpu_initialised),
+    Rule("link.speed", "health", DECIDING, _LINK, links.speed),
+    Rule("link.width", "health", DECIDING, _LINK, links.width),
+    Rule("health.aer", "health", DECIDING, "the kernel's documentation of aer_dev_*", health.aer),
+    Rule("health.ras", "health", DECIDING, "AMD's Linux driver, RAS counters", health.ras),
+    Rule("packages.whole", "health", DECIDING, _PRACTICE, packages.whole),
+    Rule("driver.next_boot", "health", DECIDING, _INSTALL, packages.next_boot),
+    Rule("product.wanted", "transition", DECIDING, _TARGET, hardware.product_wanted),
+    Rule("product.min_rocm", "transition", DECIDING, _MATRIX, paths.product_min),
+    Rule("window.target", "transition", DECIDING, _MATRIX, paths.window_target),
+    Rule("path.stream", "transition", DECIDING, "AMD's release notes of 7.9 and 7.14", paths.path_stream),
+    Rule("path.window", "transition", DECIDING, _MATRIX, paths.path_window),
+    Rule("disk.free", "transition", DECIDING, _PRACTICE, packages.space),
+    Rule("driver.pending", "transition", ADVISORY, _INSTALL, versions.pending_reboot),
+    Rule("window.now", "transition", ADVISORY, _MATRIX, paths.window_now),
+    Rule("product.verified", "health", ADVISORY, _IDS, hardware.product_verified),
+    Rule("link.capability", "health", ADVISORY, _LINK, links.capability),
+    Rule("rocm.link", "health", ADVISORY, _INSTALL, versions.active_is_the_package),
+    Rule("driver.stale_trees", "transition", ADVISORY, "ROCm issue 3701 (AMD's answer)", packages.stale_trees),
+    Rule("packages.held", "health", ADVISORY, _INSTALL, packages.held),
+    Rule("cmdline.advice", "compliance", ADVISORY, _KERNEL, settings.cmdline_advice),
+    Rule("cmdline.realloc", "health", ADVISORY, _KERNEL, settings.realloc),
+    Rule("aspm", "health", ADVISORY, _BIOS, settings.aspm),
+    Rule("idle.states", "health", ADVISORY, _BIOS, settings.idle_states),
+    Rule("health.bad_pages", "health", ADVISORY, "AMD's Linux driver, RAS counters", health.bad_pages),
+    Rule("gpu.holders", "transition", ADVISORY, _PRACTICE, health.holders),
+)

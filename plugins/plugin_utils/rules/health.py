@@ -1,0 +1,112 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Errors the hardware has counted, and who uses the GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
+    Context,
+    Finding,
+    name_of,
+    passed,
+    per_gpu,
+    unread,
+)
+
+
+@per_gpu
+def aer(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
+    """The PCI Express port of no GPU has counted an uncorrectable error since boot."""
+    counts = {kind: (gpu.get("aer") or {}).get(kind) for kind in ("nonfatal", "fatal")}
+    risen = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    if risen:
+        yield Finding(
+            "fail",
+            name_of(gpu),
+            "0 uncorrectable errors",
+            risen,
+            "the link lost data",
+            "drain the node; read `journalctl -k` for AER lines of this path, reseat, and see whether it comes back",
+        )
+    # Without its driver a device need not count, and the missing driver is a finding of its own.
+    if None in counts.values() and gpu.get("initialised") is not False:
+        yield unread(name_of(gpu), "the AER counters (absent where the firmware keeps them)", "0 uncorrectable errors")
+    elif not risen:
+        yield passed(name_of(gpu))
+
+
+@per_gpu
+def ras(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
+    """No block of any GPU has counted an uncorrectable error since the driver was loaded."""
+    blocks = gpu.get("ras")
+    counts = {block: (row or {}).get("ue") for block, row in (blocks or {}).items()}
+    risen = ", ".join(f"{block} {number}" for block, number in sorted(counts.items()) if number)
+    if risen:
+        yield Finding(
+            "fail",
+            name_of(gpu),
+            "0 uncorrectable errors",
+            risen,
+            "memory or logic of the GPU lost data",
+            "drain the node, read `amd-smi bad-pages` and the driver's log; a GPU that does it again is for the maker",
+        )
+    if (not counts or None in counts.values()) and gpu.get("initialised") is not False:
+        dark = ", ".join(sorted(block for block, number in counts.items() if number is None))
+        yield unread(name_of(gpu), f"the RAS counters{' of ' + dark if dark else ''}", "0 uncorrectable errors")
+    elif not risen:
+        yield passed(name_of(gpu))
+
+
+@per_gpu
+def bad_pages(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
+    """No memory page of any GPU had to be retired."""
+    pages = gpu.get("bad_pages")
+    if pages is None:
+        yield unread(name_of(gpu), "the retired pages")
+    elif pages:
+        yield Finding(
+            "warn",
+            name_of(gpu),
+            "0",
+            str(pages),
+            "retired pages stay retired; a growing number announces a failure",
+            "watch it, and compare it with the maker's limit",
+        )
+    else:
+        yield passed(name_of(gpu))
+
+
+def holders(ctx: Context) -> Iterator[Finding]:
+    """Nobody has a GPU open."""
+    found = ctx.get("holders")
+    if found is None:
+        yield unread(ctx.node, "who has the GPUs open")
+    elif found:
+        names = sorted({f"{row.get('command')} ({row.get('pid')})" for row in found})
+        few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield Finding(
+            "warn", ctx.node, "nobody", few, "jobs may be running", "nothing now: the rollout drains the node first"
+        )
+    else:
+        yield passed(ctx.node)
+
+
+def schema(ctx: Context) -> Iterator[Finding]:
+    """The facts are of the form this code reads."""
+    seen = ctx.get("schema")
+    if seen == 1:
+        yield passed(ctx.node, "1")
+    else:
+        yield Finding(
+            "unknown",
+            ctx.node,
+            "facts with schema 1",
+            str(seen),
+            "other facts may mean other things by the same names",
+            "gather them with the node_facts module of this collection",
+        )

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Packages, the driver's build for the next boot, and room for a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
+    Context,
+    Finding,
+    passed,
+    rows,
+    unread,
+)
+
+# A removed package whose configuration files stayed is not installed, and not broken either.
+_FINE = ("installed", "config-files")
+
+
+def _packages(ctx: Context) -> dict[str, Mapping[str, Any]] | None:
+    groups = (ctx.get("driver.packages"), ctx.get("rocm.packages"))
+    if not all(isinstance(group, Mapping) for group in groups):
+        return None
+    return {name: row for group in groups for name, row in group.items()}
+
+
+def whole(ctx: Context) -> Iterator[Finding]:
+    """No package of AMD's is left half installed."""
+    packages = _packages(ctx)
+    if packages is None:
+        yield unread(ctx.node, "the package database")
+        return
+    states = {name: row.get("state") if isinstance(row, Mapping) else None for name, row in packages.items()}
+    dark = sorted(name for name, state in states.items() if state is None)
+    broken = sorted(f"{name} is {state}" for name, state in states.items() if state is not None and state not in _FINE)
+    if dark:
+        yield unread(ctx.node, f"the state of {', '.join(dark)}")
+    if broken:
+        yield Finding(
+            "fail",
+            ctx.node,
+            "every package installed as a whole",
+            ", ".join(broken),
+            "an earlier change stopped half-way",
+            "mend the package database first: `dpkg --audit`, then `dpkg --configure -a`; a failed dkms build has "
+            "its log below /var/lib/dkms/amdgpu",
+        )
+    if not dark and not broken:
+        yield passed(ctx.node, f"{len(states)} packages")
+
+
+def next_boot(ctx: Context) -> Iterator[Finding]:
+    """The kernel that boots next has the driver that is installed."""
+    ready, kernel = ctx.get("driver.ready_for_next_boot"), ctx.get("node.kernel.next_boot")
+    if ready is None:
+        yield unread(ctx.node, "whether the next kernel has the driver")
+    elif ready:
+        yield passed(ctx.node, kernel)
+    else:
+        yield Finding(
+            "fail",
+            ctx.node,
+            f"a driver built for {kernel}",
+            "none",
+            "after the next reboot the GPUs would be gone",
+            f"install the headers of {kernel} and run `dkms autoinstall -k {kernel}`; a build that fails leaves its "
+            "log below /var/lib/dkms/amdgpu",
+        )
+
+
+def stale_trees(ctx: Context) -> Iterator[Finding]:
+    """No leftover of an old driver is in the tree of dkms."""
+    trees = ctx.get("driver.stale_trees")
+    if trees is None:
+        yield unread(ctx.node, "the tree of dkms")
+    elif trees:
+        yield Finding(
+            "warn",
+            ctx.node,
+            "none",
+            ", ".join(map(str, trees)),
+            "dkms stops with 'Could not locate dkms.conf' at such a folder",
+            "delete them below /var/lib/dkms/amdgpu once the package they came from is gone",
+        )
+    else:
+        yield passed(ctx.node)
+
+
+def held(ctx: Context) -> Iterator[Finding]:
+    """What is installed is held and pinned, so that no ordinary update moves it."""
+    packages, pins = _packages(ctx), ctx.get("rocm.pins")
+    loose = sorted(
+        name
+        for name, row in (packages or {}).items()
+        if isinstance(row, Mapping) and row.get("state") == "installed" and not row.get("hold")
+    )
+    if packages is None or pins is None:
+        yield unread(ctx.node, "holds and pins")
+    elif loose or not pins:
+        few = ", ".join(loose[:5]) + (f" and {len(loose) - 5} more" if len(loose) > 5 else "")
+        seen = "; ".join(part for part in (f"not held: {few}" if loose else "", "" if pins else "no pin") if part)
+        yield Finding(
+            "warn",
+            ctx.node,
+            "every package held, the repository pinned",
+            seen,
+            "the next ordinary update may move ROCm or the driver by itself",
+            "the rollout's rocm step holds and pins what it installs",
+        )
+    else:
+        yield passed(ctx.node, f"{len(packages)} held")
+
+
+def space(ctx: Context) -> Iterator[Finding]:
+    """There is room for the change."""
+    if not ctx.moves:
+        return
+    for row in ctx.catalog.settings["space"]:
+        path = row["path"]
+        free = (ctx.get("node.free_bytes") or {}).get(path)
+        subject = f"{ctx.node} {path}"
+        if free is None:
+            yield unread(subject, "free space")
+        elif free < row["least"]:
+            yield Finding(
+                "fail",
+                subject,
+                _size(row["least"]),
+                _size(free),
+                "the change would run out of space half-way",
+                "make room",
+                source=row["source"],
+            )
+        elif free < row["comfortable"]:
+            yield Finding(
+                "warn",
+                subject,
+                _size(row["comfortable"]),
+                _size(free),
+                "it may be tight",
+                "make room where the target is a whole ROCm",
+                source=row["source"],
+            )
+        else:
+            yield passed(subject, _size(free))
+
+
+def _size(number: int) -> str:
+    return f"{number / 2**30:.1f} GiB free"
+
+
+def rollback_readiness(facts: Mapping[str, Any], node_changes: bool) -> dict[str, Any]:
+    """Whether the versions that are installed now could be put back: ``{"ready": bool, "why": [reasons]}``."""
+    if not node_changes:
+        return {"ready": True, "why": []}
+    offered = (facts.get("rocm") or {}).get("obtainable")
+    if not isinstance(offered, Mapping):
+        return {"ready": False, "why": ["the package lists on the node could not be read"]}
+    why = [_reason(name, answer, facts) for name, answer in sorted(offered.items()) if answer is not True]
+    if not offered and rows((facts.get("rocm") or {}).get("installed")):
+        why = ["ROCm is there and no package says where it came from"]
+    return {"ready": not why, "why": why}
+
+
+def _reason(name: str, answer: object, facts: Mapping[str, Any]) -> str:
+    version = next(
+        (
+            row["version"]
+            for part in ("driver", "rocm")
+            for key, row in ((facts.get(part) or {}).get("packages") or {}).items()
+            if key == name and isinstance(row, Mapping) and row.get("version")
+        ),
+        "the installed version",
+    )
+    return (
+        f"{name} {version} is offered by no repository"
+        if answer is False
+        else f"whether {name} {version} is offered is not known"
+    )

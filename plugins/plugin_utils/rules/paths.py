@@ -1,0 +1,185 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether user space and driver fit each other, and whether the way from one pair to the next is supported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._versions import compare
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, passed
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release
+
+
+def window_now(ctx: Context) -> Iterator[Finding]:
+    """The pair that runs now is one AMD supports."""
+    window = ctx.catalog.window(loaded_release(ctx), ctx.get("rocm.active"))
+    pair = f"ROCm {ctx.get('rocm.active')} on driver {loaded_release(ctx)}"
+    if window.answer == "inside":
+        yield passed(ctx.node, pair)
+    else:
+        verdict = "warn" if window.answer == "outside" else "unknown"
+        yield Finding(
+            verdict,
+            ctx.node,
+            "a supported pair",
+            pair,
+            f"{window.answer} the window of user space and driver",
+            "the target mends it where it is inside",
+            source=window.source,
+        )
+
+
+def window_target(ctx: Context) -> Iterator[Finding]:
+    """The pair of the target is one AMD supports."""
+    if ctx.wanted is None:
+        return
+    window = ctx.catalog.window(ctx.wanted["driver"], ctx.wanted["rocm"])
+    pair = f"ROCm {ctx.wanted['rocm']} on driver {ctx.wanted['driver']}"
+    if window.answer == "inside":
+        yield passed(ctx.node, pair)
+    else:
+        verdict = "fail" if window.answer == "outside" else "unknown"
+        yield Finding(
+            verdict,
+            ctx.node,
+            "a supported pair",
+            pair,
+            f"{window.answer} the window of user space and driver",
+            "choose another pair in the target",
+            source=window.source,
+        )
+
+
+def product_min(ctx: Context) -> Iterator[Finding]:
+    """The product is supported by the target's ROCm."""
+    if ctx.wanted is None or ctx.product is None:
+        return
+    least, wanted, name = ctx.product["min_rocm"], ctx.wanted["rocm"], ctx.product["name"]
+    if least is None:
+        yield Finding(
+            "unknown",
+            ctx.node,
+            f"a release that supports {name}",
+            wanted,
+            f"no source says since when ROCm supports {name}",
+            "find it in AMD's compatibility matrix and waive the rule",
+        )
+    elif compare(wanted, least) < 0:
+        yield Finding(
+            "fail",
+            ctx.node,
+            f"{least} or newer",
+            wanted,
+            f"ROCm {wanted} does not know {name}",
+            "choose a newer release",
+        )
+    elif "min_rocm" in ctx.product["unverified"]:
+        yield Finding(
+            "warn",
+            ctx.node,
+            f"{least} or newer (not verified)",
+            wanted,
+            "the catalog's minimum is not verified",
+            "nothing, where AMD's compatibility matrix lists the product",
+        )
+    else:
+        yield passed(ctx.node, f"{wanted}, {least} or newer")
+
+
+def path_stream(ctx: Context) -> Iterator[Finding]:
+    """The way leads from production to production, and not across the change of packaging."""
+    if ctx.wanted is None or not ctx.moves:
+        return
+    seen, wanted = ctx.get("rocm.active"), ctx.wanted["rocm"]
+    now, then = ctx.catalog.release(seen), ctx.catalog.release(wanted)
+    way = f"from {seen} to {wanted}"
+    if now is None or then is None:
+        yield Finding(
+            "unknown",
+            ctx.node,
+            "two releases of the catalog",
+            way,
+            "the catalog does not know both",
+            "bring a newer catalog",
+        )
+    elif now["kind"] != then["kind"]:
+        yield Finding(
+            "fail",
+            ctx.node,
+            "production to production",
+            way,
+            f"{seen} is {now['kind']}, {wanted} is {then['kind']}: there is no upgrade path",
+            "install the node anew",
+        )
+    elif now["packaging"] != then["packaging"]:
+        yield Finding(
+            "fail",
+            ctx.node,
+            "the same packaging",
+            way,
+            "names, repositories and layout changed with 7.14; an upgrade in place is not supported",
+            "remove every older ROCm package by hand, then install",
+            move="manual",
+        )
+    elif compare(seen, wanted) > 0:
+        yield Finding("warn", ctx.node, "an upgrade", way, "this is a downgrade", "make sure that it is meant")
+    else:
+        yield passed(ctx.node, way)
+
+
+def path_window(ctx: Context) -> Iterator[Finding]:
+    """One half of the change may be in place without the other: old user space on the new driver, or new on the old."""
+    if ctx.wanted is None or not ctx.moves:
+        return
+    seen, wanted = ctx.get("rocm.active"), ctx.wanted
+    new_driver = ctx.catalog.window(wanted["driver"], seen)
+    old_driver = ctx.catalog.window(loaded_release(ctx), wanted["rocm"])
+    answers = (new_driver.answer, old_driver.answer)
+    way = f"from {seen} on {loaded_release(ctx)} to {wanted['rocm']} on {wanted['driver']}"
+    if "inside" in answers:
+        yield passed(ctx.node, way)
+    elif "outside" in answers:
+        yield Finding(
+            "fail",
+            ctx.node,
+            "a way inside the window",
+            way,
+            "neither half of the change can stand without the other",
+            _stops(ctx),
+            source=new_driver.source,
+        )
+    else:
+        yield Finding(
+            "unknown",
+            ctx.node,
+            "a way inside the window",
+            way,
+            "no list says whether half of the change can stand",
+            _stops(ctx),
+        )
+
+
+def _stops(ctx: Context) -> str:
+    """The fix: the fewest releases in between, each step of which stays inside the window."""
+    goal = ((ctx.wanted or {})["rocm"], (ctx.wanted or {})["driver"])
+    stops = [
+        (row["rocm"], row["driver"])
+        for row in reversed(ctx.catalog.releases.values())
+        if row["driver"] and row["kind"] == "production" and row["packaging"] == "legacy"
+    ]
+    ways: list[list[tuple]] = [[(ctx.get("rocm.active"), loaded_release(ctx))]]
+    for way in ways:
+        if len(way) > 1 and _may_step(ctx, way[-1], goal):
+            return "go by way of " + ", then ".join(f"{rocm} on driver {driver}" for rocm, driver in way[1:])
+        fresh = [stop for stop in stops if _may_step(ctx, way[-1], stop)]
+        stops = [stop for stop in stops if stop not in fresh]
+        ways += [[*way, stop] for stop in fresh]
+    return "no releases in between lead there; install the node anew"
+
+
+def _may_step(ctx: Context, here: tuple, there: tuple) -> bool:
+    halves = ((there[1], here[0]), (here[1], there[0]))
+    return any(ctx.catalog.window(driver, rocm).answer == "inside" for driver, rocm in halves)

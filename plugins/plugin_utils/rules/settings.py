@@ -1,0 +1,210 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Settings: command line and module options as the target wants them; ASPM and idle states as AMD advises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import missing
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
+    Context,
+    Finding,
+    name_of,
+    passed,
+    rows,
+    unread,
+)
+
+
+def _cmdline(ctx: Context, path: str, what: str, steps: tuple[str, ...]) -> Iterator[Finding]:
+    wanted = (ctx.wanted or {}).get("kernel", {}).get("cmdline") or []
+    if not wanted:
+        return
+    seen = ctx.get(path)
+    if not isinstance(seen, list) or not all(isinstance(token, str) for token in seen):
+        yield unread(ctx.node, what, " ".join(wanted))
+        return
+    absent = missing(wanted, seen)
+    if absent:
+        yield Finding(
+            "fail",
+            ctx.node,
+            " ".join(wanted),
+            f"without {' '.join(absent)}",
+            f"{what} lacks what the target wants",
+            f"the rollout's {' and '.join(steps)} step{'s' * (len(steps) > 1)} bring it",
+            steps=steps,
+        )
+    else:
+        yield passed(ctx.node, " ".join(wanted))
+
+
+def cmdline_live(ctx: Context) -> Iterator[Finding]:
+    """The running kernel was booted with what the target wants."""
+    yield from _cmdline(ctx, "node.kernel.cmdline", "the command line of the running kernel", ("reboot",))
+
+
+def cmdline_next_boot(ctx: Context) -> Iterator[Finding]:
+    """The next boot has what the target wants."""
+    yield from _cmdline(ctx, "node.kernel.next_boot_cmdline", "the command line of the next boot", ("kernel", "reboot"))
+
+
+def module_options(ctx: Context) -> Iterator[Finding]:
+    """modprobe.d has the module options the target wants."""
+    wanted = (ctx.wanted or {}).get("kernel", {}).get("module_options") or {}
+    for module, options in sorted(wanted.items()):
+        seen = ctx.get("settings.module_options")
+        if not isinstance(seen, dict) or None in (seen.get(module) or {}).values():
+            yield unread(f"{ctx.node} {module}", "the options of the module")
+            continue
+        have = seen.get(module) or {}
+        wrong = sorted(f"{key}={value}" for key, value in options.items() if str(have.get(key)) != str(value))
+        if wrong:
+            yield Finding(
+                "fail",
+                f"{ctx.node} {module}",
+                " ".join(f"{key}={value}" for key, value in sorted(options.items())),
+                f"without {' '.join(wrong)}",
+                "modprobe.d lacks what the target wants",
+                "the rollout's kernel step writes it",
+                steps=("kernel", "reboot"),
+            )
+        else:
+            yield passed(f"{ctx.node} {module}")
+
+
+def sysctl(ctx: Context) -> Iterator[Finding]:
+    """The kernel's run-time settings are those of the target."""
+    wanted = (ctx.wanted or {}).get("kernel", {}).get("sysctl") or {}
+    seen = {"kernel.numa_balancing": ctx.get("settings.numa_balancing")} if "kernel.numa_balancing" in wanted else {}
+    for key, value in sorted(wanted.items()):
+        if key not in seen:
+            yield Finding(
+                "warn",
+                f"{ctx.node} {key}",
+                str(value),
+                "not read by the audit",
+                "the facts do not hold this setting",
+                "the rollout's kernel step sets it wherever it runs; check it by hand elsewhere",
+            )
+        elif seen[key] is None:
+            yield unread(f"{ctx.node} {key}", key, str(value))
+        elif str(seen[key]) != str(value):
+            yield Finding(
+                "fail",
+                f"{ctx.node} {key}",
+                str(value),
+                str(seen[key]),
+                "another value is in effect",
+                "the rollout's kernel step sets it",
+                steps=("kernel",),
+            )
+        else:
+            yield passed(f"{ctx.node} {key}", seen[key])
+
+
+def cmdline_advice(ctx: Context) -> Iterator[Finding]:
+    """Nothing on the command line, or in the target, is something AMD's guides warn of."""
+    wanted = (ctx.wanted or {}).get("kernel", {}).get("cmdline") or []
+    tokens = {token for token in [*rows(ctx.get("node.kernel.cmdline")), *wanted] if isinstance(token, str)}
+    for row in ctx.catalog.settings["cmdline"]:
+        for token in sorted(token for token in tokens if token.startswith(row["match"])):
+            place = "the target" if token in wanted else "the running command line"
+            yield Finding(
+                "warn",
+                ctx.node,
+                "",
+                f"{token} ({place})",
+                f"{token} {row['advice']}",
+                "leave it out unless it is meant",
+                source=row["source"],
+            )
+
+
+def realloc(ctx: Context) -> Iterator[Finding]:
+    """Where SR-IOV is off, AMD requires pci=realloc=off on MI300 and later."""
+    if ctx.product is None or ctx.product["pci_class"] != "1200":
+        return
+    capable, seen = ctx.get("settings.sriov_capable"), ctx.get("node.kernel.cmdline")
+    if capable is None or not isinstance(seen, list) or not all(isinstance(token, str) for token in seen):
+        yield unread(ctx.node, "SR-IOV and the command line")
+    elif not capable and missing(["pci=realloc=off"], seen):
+        yield Finding(
+            "warn",
+            ctx.node,
+            "pci=realloc=off",
+            "not on the command line",
+            "SR-IOV is off, and some GPUs can be missing after boot without it",
+            "add it to products.*.kernel.cmdline of the target",
+        )
+    else:
+        yield passed(ctx.node)
+
+
+def aspm(ctx: Context) -> Iterator[Finding]:
+    """ASPM is off on every link, whoever has to see to it."""
+    off = ctx.get("settings.aspm.cmdline_off")
+    states = [
+        (f"{name_of(gpu)} hop {hop.get('bdf')}", name, (hop.get("aspm") or {}).get(name))
+        for gpu in ctx.gpus
+        for hop in rows(gpu.get("link"))
+        for name in ("l0s", "l1")
+    ]
+    active = [f"{subject} {name.upper()}" for subject, name, state in states if state]
+    if active and off:
+        yield Finding(
+            "warn",
+            ctx.node,
+            "ASPM off",
+            f"on at {active[0]} and {len(active) - 1} more",
+            "pcie_aspm=off leaves what the BIOS set and makes the kernel refuse changes",
+            "switch ASPM off in the BIOS; no kernel setting can do it",
+        )
+    elif active:
+        yield Finding(
+            "warn",
+            ctx.node,
+            "ASPM off",
+            f"on at {active[0]} and {len(active) - 1} more",
+            "AMD advises to disable it",
+            "switch ASPM off in the BIOS, and boot with pcie_aspm=off",
+        )
+    elif any(state is None for _subject, _name, state in states):
+        yield unread(ctx.node, "ASPM of every link (the kernel shows it only where it manages ASPM)")
+    else:
+        yield passed(ctx.node)
+
+
+def idle_states(ctx: Context) -> Iterator[Finding]:
+    """Cores may idle deeper than C1: global C-states must not be disabled."""
+    states, disabled = ctx.get("settings.idle.states"), ctx.get("settings.idle.disabled")
+    if not isinstance(states, list) or not isinstance(disabled, list) or None in states:
+        yield unread(ctx.node, "the idle states of the cores")
+        return
+    row = next(row for row in ctx.catalog.settings["idle"] if row["name"] == "global_cstates")
+    deep = [state for state in states if state not in row["shallow"]]
+    if not deep:
+        yield Finding(
+            "warn",
+            ctx.node,
+            "a state deeper than C1",
+            ", ".join(states) or "none",
+            row["note"],
+            "enable Global C-state control in the BIOS, and look for processor.max_cstate on the command line",
+            source=row["source"],
+        )
+    elif all(state in disabled for state in deep):
+        yield Finding(
+            "warn",
+            ctx.node,
+            "a state deeper than C1",
+            f"{', '.join(deep)} disabled by the OS",
+            "allowed for latency, and it costs boost",
+            "`cpupower idle-set -E` enables them again",
+            source=row["source"],
+        )
+    else:
+        yield passed(ctx.node, ", ".join(states))
