@@ -122,7 +122,9 @@ def integration(tally: Tally, posargs: list[str]) -> None:
     core = venvs.newest_core()
     if bin_folder := core_or_skip(tally, core):
         command = [bin_folder / "python", "-m", "pytest", "--ignore=tests/integration/waves"]
-        tally.run_pytest([*command, *(posargs or ["tests/integration"])], tree.copy_checkout(), fleet_environment(bin_folder))
+        tally.run_pytest(
+            [*command, *(posargs or ["tests/integration"])], tree.copy_checkout(), fleet_environment(bin_folder)
+        )
 
 
 @check("molecule", "molecule")
@@ -131,10 +133,14 @@ def molecule(tally: Tally, posargs: list[str]) -> None:
     extensions = tree.copy_checkout() / "extensions"
     scenarios = posargs or sorted(path.parent.name for path in extensions.glob("molecule/*/molecule.yml"))
     if os.geteuid() != 0 or not scenarios:
-        tally.skip("molecule: needs root for the simulated fleet" if scenarios else "molecule: no scenario in extensions/molecule")
+        tally.skip(
+            "molecule: " + ("the simulated fleet needs root" if scenarios else "no scenario in extensions/molecule")
+        )
         return
     core = venvs.newest_core()
-    bin_folder = venvs.venv("molecule", str(venvs.python_for(core)), ("tests.txt", "molecule.txt"), (f"ansible-core=={core}.*",))
+    bin_folder = venvs.venv(
+        "molecule", str(venvs.python_for(core)), ("tests.txt", "molecule.txt"), (f"ansible-core=={core}.*",)
+    )
     for scenario in scenarios:
         command = [bin_folder / "molecule", "test", "--scenario-name", scenario]
         tally.run(scenario, command, extensions, fleet_environment(bin_folder))

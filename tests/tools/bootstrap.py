@@ -31,12 +31,11 @@ NEEDED = {
 NEEDED_AS_ROOT = {
     "/usr/sbin/sshd": "openssh-server",
     "mmdebstrap": "mmdebstrap",
-    "ip": "iproute2",
+    "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
     "unshare": "util-linux",
     "gpg": "gnupg",
     "dpkg-deb": "dpkg",
     "apt-ftparchive": "apt-utils",
-    "openssl": "openssl",
 }
 
 

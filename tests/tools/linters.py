@@ -41,7 +41,12 @@ def mypy(bin_folder: Path, here: Path) -> list[str | Path]:
     """Command for mypy over the typed folders, by module name: the tree has no __init__.py files."""
     base = "ansible_collections.fleetops.instinct"
     names = [f"{base}.{folder.replace('/', '.')}" for folder in TYPED if (here / folder).is_dir()]
-    return [bin_folder / "mypy", "--config-file", here / "pyproject.toml", *(word for name in names for word in ("-p", name))]
+    return [
+        bin_folder / "mypy",
+        "--config-file",
+        here / "pyproject.toml",
+        *(word for name in names for word in ("-p", name)),
+    ]
 
 
 def regular_packages(here: Path) -> Path:

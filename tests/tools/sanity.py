@@ -36,8 +36,15 @@ def run(tally: Tally, bin_folder: Path, here: Path, environment: Mapping[str, st
 
 def _sanity(tally: Tally, command: list[str | Path], here: Path, environment: Mapping[str, str]) -> None:
     """Count the sanity tests: ansible-test announces each one and lists at the end those that failed."""
-    done = subprocess.Popen([str(word) for word in command], cwd=here, env=environment, text=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.Popen(
+        [str(word) for word in command],
+        cwd=here,
+        env=environment,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     lines = list(_shown(done.stdout))
     started = {"".join(match.groups("")) for line in lines if (match := STARTED.match(line))}
     failed = _listed_as_failed(lines)
@@ -60,14 +67,20 @@ def _shown(stream: Iterable[str]) -> Iterator[str]:
 def _listed_as_failed(lines: list[str]) -> set[str]:
     """Names that follow ansible-test's closing "The N sanity test(s) listed below (out of M) failed" line."""
     starts = [number for number, line in enumerate(lines) if "sanity test(s) listed below" in line]
-    return {line.strip().replace(" --python ", " on Python ") for line in lines[starts[-1] + 1:] if line.strip()} if starts else set()
+    return (
+        {line.strip().replace(" --python ", " on Python ") for line in lines[starts[-1] + 1 :] if line.strip()}
+        if starts
+        else set()
+    )
 
 
 def _units(tally: Tally, bin_folder: Path, here: Path, environment: Mapping[str, str]) -> None:
     """ansible-test's unit run, on the Python that runs the controller."""
     reports = here / "tests" / "output" / "junit"
     shutil.rmtree(reports, ignore_errors=True)
-    version = subprocess.check_output([bin_folder / "python", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True)
+    version = subprocess.check_output(
+        [bin_folder / "python", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], text=True
+    )
     command = [bin_folder / "ansible-test", "units", "--local", "--python", version.strip(), "--color", "no"]
     status = subprocess.run(command, cwd=here, env=environment, check=False, stdin=subprocess.DEVNULL).returncode
     failed_before = tally.failed

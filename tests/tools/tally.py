@@ -34,8 +34,15 @@ class Tally:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if kind is not None and not self.failed:
             self.fail(f"{self.session} died: {kind.__name__}: {error}")
-        row = {"session": self.session, "passed": self.passed, "failed": self.failed, "skipped": self.skipped,
-               "seconds": round(time.monotonic() - self._start, 1), "notes": self.notes, "failures": self.failures}
+        row = {
+            "session": self.session,
+            "passed": self.passed,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "seconds": round(time.monotonic() - self._start, 1),
+            "notes": self.notes,
+            "failures": self.failures,
+        }
         self._path.write_text(json.dumps(row, indent=1), encoding="utf-8")
         print(self.line(), flush=True)
 
@@ -103,7 +110,8 @@ def summary(rows: list[dict]) -> tuple[str, int]:
     """Table of sessions, reasons, and the closing line; and the exit status."""
     total = {key: sum(row[key] for row in rows) for key in ("passed", "failed", "skipped")}
     lines = [f"{'session':<18}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}"]
-    lines += [f"{row['session']:<18}{row['passed']:>8}{row['failed']:>8}{row['skipped']:>9}{row['seconds']:>9}" for row in rows]
+    row_format = "{session:<18}{passed:>8}{failed:>8}{skipped:>9}{seconds:>9}"
+    lines += [row_format.format_map(row) for row in rows]
     lines.append(f"{'all':<18}{'':>25}{sum(row['seconds'] for row in rows):>9.1f}")
     lines += [f"SKIPPED {row['session']}: {note}" for row in rows for note in row["notes"]]
     lines += [f"FAILED {row['session']}: {name}" for row in rows for name in row["failures"]]

@@ -61,7 +61,11 @@ def _present() -> set[str]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if target.exists() and filecmp.cmp(source, target, shallow=False) and source.stat().st_mode == target.stat().st_mode:
+    if (
+        target.exists()
+        and filecmp.cmp(source, target, shallow=False)
+        and source.stat().st_mode == target.stat().st_mode
+    ):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(source, target)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A ledger of the least kind, for the admission test: `ledger.py FILE admit NODE WAVE` and `ledger.py FILE finish NODE`."""
+"""A ledger of the least kind for the admission test: `ledger.py FILE admit NODE WAVE`, `ledger.py FILE finish NODE`."""
 
 from __future__ import annotations
 

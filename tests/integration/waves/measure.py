@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 from ansible.release import __version__
+
 from ansible_collections.fleetops.instinct.tests.integration.waves.wave_lab import CASES, measure
 
 

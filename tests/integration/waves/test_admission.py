@@ -39,8 +39,16 @@ def gated_play(belt: str) -> list[dict]:
     move = {"name": "move", "block": [act], "rescue": [again], "always": [keep]}
     admit = local("admit", f"{ledger} admit {{{{ inventory_hostname }}}} {{{{ wave }}}}")
     finish = local("finish", f"{ledger} finish {{{{ inventory_hostname }}}}")
-    return [{"name": "wave", "hosts": "all", "gather_facts": False, "serial": 3, **KEYWORDS[belt],
-             "tasks": [admit, move, finish]}]
+    return [
+        {
+            "name": "wave",
+            "hosts": "all",
+            "gather_facts": False,
+            "serial": 3,
+            **KEYWORDS[belt],
+            "tasks": [admit, move, finish],
+        }
+    ]
 
 
 @pytest.fixture(params=BELTS)

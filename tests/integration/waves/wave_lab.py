@@ -20,7 +20,11 @@ CASES = yaml.safe_load((HERE / "cases.yml").read_text(encoding="utf-8"))
 HOSTS = [f"g{number:02d}" for number in range(1, 11)]
 WAVE = 5
 BAD = "g02"
-KEYWORDS = {"max_fail_percentage": {"max_fail_percentage": 0}, "any_errors_fatal": {"any_errors_fatal": True}, "none": {}}
+KEYWORDS = {
+    "max_fail_percentage": {"max_fail_percentage": 0},
+    "any_errors_fatal": {"any_errors_fatal": True},
+    "none": {},
+}
 
 
 @dataclass
@@ -53,13 +57,19 @@ def inventory(bad: str, how: str, hosts: list[str]) -> dict:
     if how == "failed":
         rows[bad]["act"] = "false"
     elif how == "unreachable":
-        rows[bad] = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": closed_port(), "act": "true",
-                     "ansible_ssh_common_args": "-F none -o ConnectTimeout=2 -o BatchMode=yes"}
+        rows[bad] = {
+            "ansible_connection": "ssh",
+            "ansible_host": "127.0.0.1",
+            "ansible_port": closed_port(),
+            "act": "true",
+            "ansible_ssh_common_args": "-F none -o ConnectTimeout=2 -o BatchMode=yes",
+        }
     return {"all": {"hosts": rows}}
 
 
 def wave_play(case: dict, keyword: str) -> list[dict]:
     """The play of a case under a keyword."""
+
     def named(names: list[str]) -> list[dict]:
         return [CASES["tasks"][name] for name in names]
 
@@ -68,8 +78,16 @@ def wave_play(case: dict, keyword: str) -> list[dict]:
         parts = {part: named(case[part]) for part in ("rescue", "always") if part in case}
         body = [{"name": "a node", "block": body, **parts}]
     serial = [1, WAVE] if case.get("canary") else WAVE
-    return [{"name": "wave", "hosts": "all", "gather_facts": False, "serial": serial, **KEYWORDS[keyword],
-             "tasks": [*body, *named(["end"])]}]
+    return [
+        {
+            "name": "wave",
+            "hosts": "all",
+            "gather_facts": False,
+            "serial": serial,
+            **KEYWORDS[keyword],
+            "tasks": [*body, *named(["end"])],
+        }
+    ]
 
 
 def run_playbook(folder: Path, play: list[dict], hosts: dict, **variables: str) -> Run:
@@ -80,8 +98,16 @@ def run_playbook(folder: Path, play: list[dict], hosts: dict, **variables: str) 
     record.touch()
     command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "hosts.yml", "play.yml"]
     environment = _environment(folder, record)
-    done = subprocess.run([*command, "-e", json.dumps(variables)], cwd=folder, env=environment, check=False,
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    done = subprocess.run(
+        [*command, "-e", json.dumps(variables)],
+        cwd=folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+    )
     rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert rows, f"nothing ran (exit status {done.returncode}):\n{done.stdout}{done.stderr}"
     return Run(done.returncode, rows, done.stdout + done.stderr)
@@ -89,9 +115,16 @@ def run_playbook(folder: Path, play: list[dict], hosts: dict, **variables: str) 
 
 def _environment(folder: Path, record: Path) -> dict[str, str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")}
-    settings = {"HOME": str(folder / "home"), "FORKS": "10", "NOCOLOR": "1", "SSH_RETRIES": "0",
-                "CALLBACK_PLUGINS": str(HERE / "callback_plugins"), "CALLBACKS_ENABLED": "wave_record",
-                "INJECT_FACT_VARS": "false", "HOST_KEY_CHECKING": "false"}
+    settings = {
+        "HOME": str(folder / "home"),
+        "FORKS": "10",
+        "NOCOLOR": "1",
+        "SSH_RETRIES": "0",
+        "CALLBACK_PLUGINS": str(HERE / "callback_plugins"),
+        "CALLBACKS_ENABLED": "wave_record",
+        "INJECT_FACT_VARS": "false",
+        "HOST_KEY_CHECKING": "false",
+    }
     return {**clean, **{f"ANSIBLE_{key}": value for key, value in settings.items()}, "WAVE_RECORD": str(record)}
 
 
@@ -100,7 +133,11 @@ def observe(run: Run, case: dict) -> dict:
     first = [BAD_CANARY] if case.get("canary") else HOSTS[:WAVE]
     later = set(run.touched("before")) - set(first)
     ran = {task: [host for host in run.touched(task) if host in first] for task in ("rescue", "always", "end")}
-    return {"rc": run.rc, "next_wave": "begins" if later else "halted", **{task: " ".join(hosts) for task, hosts in ran.items()}}
+    return {
+        "rc": run.rc,
+        "next_wave": "begins" if later else "halted",
+        **{task: " ".join(hosts) for task, hosts in ran.items()},
+    }
 
 
 BAD_CANARY = HOSTS[0]

@@ -48,9 +48,14 @@ def imports(source: str) -> Iterator[str]:
 
 def touches(source: str) -> set[str]:
     """What of WATCHED a source imports or uses."""
-    used = {f"{node.value.id}.{node.attr}" for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
-    return {watched for watched in WATCHED for name in {*imports(source), *used} if f"{name}.".startswith(f"{watched}.")}
+    used = {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return {
+        watched for watched in WATCHED for name in {*imports(source), *used} if f"{name}.".startswith(f"{watched}.")
+    }
 
 
 def allowed(path: Path) -> set[str]:

@@ -36,8 +36,11 @@ def test_an_exception_is_only_granted_to_a_file_that_needs_it(name):
 
 @pytest.mark.parametrize("path", SHIPPED, ids=name_of)
 def test_a_shipped_file_needs_only_the_standard_library_and_its_own_kind(path):
-    foreign = [name for name in imports(path.read_text(encoding="utf-8"))
-               if name.split(".")[0] not in sys.stdlib_module_names and not name.startswith(f"{OWN}.module_utils.")]
+    foreign = [
+        name
+        for name in imports(path.read_text(encoding="utf-8"))
+        if name.split(".")[0] not in sys.stdlib_module_names and not name.startswith(f"{OWN}.module_utils.")
+    ]
     assert [name for name in foreign if name.split(".")[0] not in allowed(path)] == []
 
 
@@ -55,8 +58,11 @@ def test_what_runs_on_a_node_imports_nothing_of_the_controller(path):
 @pytest.mark.parametrize("path", python_files("plugin_utils"), ids=name_of)
 def test_controller_code_imports_no_plugin(path):
     layers = (f"{OWN}.module_utils", f"{OWN}.plugin_utils")
-    assert [name for name in imports(path.read_text(encoding="utf-8"))
-            if name.startswith(OWN) and not name.startswith(layers)] == []
+    assert [
+        name
+        for name in imports(path.read_text(encoding="utf-8"))
+        if name.startswith(OWN) and not name.startswith(layers)
+    ] == []
 
 
 @pytest.mark.parametrize("path", python_files("."), ids=name_of)
@@ -70,14 +76,17 @@ def test_no_file_stands_beside_a_folder_of_its_name(path):
     assert not path.with_suffix("").is_dir()
 
 
-@pytest.mark.parametrize("source, seen", [
-    ("import subprocess", {"subprocess"}),
-    ("def f():\n    from os import environ", {"os.environ"}),
-    ("import os\nos.environ['A']", {"os.environ"}),
-    ("from time import sleep", {"time.sleep"}),
-    ("import time\ntime.sleep(1)", {"time.sleep"}),
-    ("from ansible.errors import AnsibleError", {"ansible"}),
-    ("from ansible_collections.a.b import c\nimport os\nos.path.join('a')", set()),
-])
+@pytest.mark.parametrize(
+    "source, seen",
+    [
+        ("import subprocess", {"subprocess"}),
+        ("def f():\n    from os import environ", {"os.environ"}),
+        ("import os\nos.environ['A']", {"os.environ"}),
+        ("from time import sleep", {"time.sleep"}),
+        ("import time\ntime.sleep(1)", {"time.sleep"}),
+        ("from ansible.errors import AnsibleError", {"ansible"}),
+        ("from ansible_collections.a.b import c\nimport os\nos.path.join('a')", set()),
+    ],
+)
 def test_the_check_itself_sees_what_it_must(source, seen):
     assert touches(source) == seen

@@ -16,7 +16,9 @@ from ansible_collections.fleetops.instinct.tests.unit.architecture.sources impor
 
 ROLES = sorted(path for path in (ROOT / "roles").glob("*") if path.is_dir())
 PLAYS = yaml_files("roles/*/tasks/**/*.yml", "roles/*/handlers/*.yml", "playbooks/**/*.yml")
-LOGIC = re.compile(r"\bversion\(|\bversion_compare\b|\bregex_\w+|\bis (match|search|regex)\(|\bfrom_(json|yaml)\b|\bsplit\(")
+LOGIC = re.compile(
+    r"\bversion\(|\bversion_compare\b|\bregex_\w+|\bis (match|search|regex)\(|\bfrom_(json|yaml)\b|\bsplit\("
+)
 
 
 def tasks(node: object) -> Iterator[dict]:
@@ -49,7 +51,9 @@ def test_variables_of_a_role_begin_with_its_name(role):
     specs = load(role / "meta" / "argument_specs.yml")["argument_specs"].values()
     declared = {name for spec in specs for name in spec.get("options", {})}
     defaults = {name for path in role.glob("defaults/*.yml") for name in dict(load(path))}
-    registered = {task["register"] for path in role.rglob("tasks/**/*.yml") for task in tasks(load(path)) if "register" in task}
+    registered = {
+        task["register"] for path in role.rglob("tasks/**/*.yml") for task in tasks(load(path)) if "register" in task
+    }
     own = (f"{role.name}_", f"__{role.name}_", "fleet_")
     assert sorted(name for name in declared | defaults | registered if not name.startswith(own)) == []
 

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+
+from ansible.plugins.callback import CallbackBase
+
 DOCUMENTATION = """
 name: wave_record
 type: notification
 short_description: One JSON line per task result
 description: Used by the regression test of waves only.
 """
-
-import json
-import os
-
-from ansible.plugins.callback import CallbackBase
 
 
 class CallbackModule(CallbackBase):
