@@ -19,6 +19,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._versions import
 
 DPKG_STATUS = "/var/lib/dpkg/status"
 APT_LISTS = "/var/lib/apt/lists"
+APT_STATES = "/var/lib/apt/extended_states"
 
 _NAMES = re.compile(
     r"(rocm|hip|hsa-|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|libhsa-|libamdhip|"
@@ -83,6 +84,15 @@ def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_packag
         if name and wanted(name, version):
             found[name] = _package(name, version, _field(stanza, "Status"))
     return found
+
+
+def apt_automatic(host: Host) -> set[str]:
+    """Packages that apt installed only because another one needs them; none where apt keeps no such file."""
+    try:
+        stanzas = host.read(APT_STATES).split("\n\n")
+    except FleetError:
+        return set()
+    return {_field(stanza, "Package") for stanza in stanzas if _field(stanza, "Auto-Installed") == "1"}
 
 
 def apt_index(host: Host, folder: str = APT_LISTS) -> dict[str, set[str]] | None:

@@ -70,8 +70,8 @@ class Reading:
         self._absent: list[str] = []
 
     def text(self, path: str, name: str = "") -> str | None:
-        """Stripped text of a file; None where it cannot be had."""
-        return self.parsed(path, str.strip, name)
+        """Stripped text of a file; None where it cannot be had, or there is none in it."""
+        return self.parsed(path, lambda content: content.strip() or None, name)
 
     def parsed(self, path: str, parse: Callable[[str], Any], name: str = "") -> Any:
         """What ``parse`` makes of a file's text; a parser that returns None has not understood it."""

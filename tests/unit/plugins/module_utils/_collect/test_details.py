@@ -194,6 +194,16 @@ def test_a_gpu_works_only_where_the_compute_driver_lists_it(nodes, initialised):
     assert facts["gpus"][0]["initialised"] is initialised
 
 
+def test_an_empty_text_is_no_text():
+    device = "/sys/bus/pci/devices/0000:05:00.0"
+    files = {f"{device}/class": "0x120000", f"{device}/vendor": "0x1002", f"{device}/vbios_version": "\n"}
+    facts = gather("gpu", {"files": files})
+    assert facts["gpus"][0]["vbios"] is None
+    assert {"subset": "gpu", "subject": "0000:05:00.0 vbios_version", "reason": "not understood: ''"} in facts[
+        "problems"
+    ]
+
+
 def test_retired_pages_are_counted_and_half_a_line_is_not_understood():
     device = "/sys/bus/pci/devices/0000:05:00.0"
     files = {
