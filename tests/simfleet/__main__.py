@@ -24,7 +24,7 @@ def _say(line: str) -> None:
 
 
 def _up(args: argparse.Namespace) -> int:
-    fleet = load_fleet(args.fleet)
+    fleet = load_fleet(args.fleet, args.base)
     control.up(args.state, fleet, args.fleet.resolve(), _say, args.foreground)
     _say(f"{len(fleet.nodes)} nodes; inventory {args.state}/inventory.yml")
     return 0
@@ -96,7 +96,7 @@ def _inventory(args: argparse.Namespace) -> int:
 def _supervise(args: argparse.Namespace) -> int:
     from simfleet import supervisor
 
-    return supervisor.main(args.state, load_fleet(args.fleet), os.fdopen(args.progress, "w"), args.lifeline)
+    return supervisor.main(args.state, load_fleet(args.fleet, args.base), os.fdopen(args.progress, "w"), args.lifeline)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("up", help="start the fleet of a file; returns when every node answers ssh")
     verb.add_argument("fleet", type=Path)
+    verb.add_argument("--base", type=int, help="addresses 127.0.BASE.N in place of the file's own, to have two fleets at once")
     verb.add_argument("--foreground", action="store_true", help="stay; the fleet ends with this process")
     verb.set_defaults(run=_up)
     verbs.add_parser("down", help="end the fleet and remove its state").set_defaults(run=_down)
@@ -132,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("inventory", help="the path of the inventory").set_defaults(run=_inventory)
     verb = verbs.add_parser("supervise")
     verb.add_argument("fleet", type=Path)
+    verb.add_argument("base", type=int)
     verb.add_argument("progress", type=int)
     verb.add_argument("lifeline", type=int)
     verb.set_defaults(run=_supervise)

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 _LOCK = """
 import fcntl, time
+open("/proc/self/comm", "w").write("unattended-upgr")
 files = [open(path, "w") for path in ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock")]
 for file in files:
     fcntl.lockf(file, fcntl.LOCK_EX)
 time.sleep({seconds})
 """
-_HOLD = "import time; held = open('/dev/kfd'); time.sleep(10**9)"
+_HOLD = "import sys, time; open('/proc/self/comm', 'w').write(sys.argv[1]); held = open('/dev/kfd'); time.sleep(10**9)"
 
 
 def _kill(node: Node, names: tuple[str, ...]) -> None:
@@ -67,7 +68,7 @@ def _begin_lock(node: Node, fault: Fault) -> None:
 
 def _begin_hold(node: Node, fault: Fault) -> None:
     if node.world:
-        node.helpers.append(node.world.spawn(["/usr/bin/python3", "-c", _HOLD], name=fault.args["command"]))
+        node.helpers.append(node.world.spawn(["/usr/bin/python3", "-c", _HOLD, fault.args["command"]], name=fault.args["command"]))
 
 
 def _end_python(node: Node, fault: Fault) -> None:

@@ -25,10 +25,12 @@ MARK = "simfleet.json"
 
 
 def _started_at(pid: int) -> str | None:
+    """When the process started, in the kernel's ticks; None when it is gone, or dead and only not yet waited for."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
         return None
+    return None if fields[0] in "ZX" else fields[19]
 
 
 def running(state: Path) -> dict[str, Any] | None:
@@ -73,10 +75,11 @@ def _prepare(state: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fleet", "-f", str(key)], check=True)
 
 
-def _spawn(state: Path, fleet_file: Path) -> tuple[subprocess.Popen[bytes], int, int]:
+def _spawn(state: Path, fleet: FleetSpec, fleet_file: Path) -> tuple[subprocess.Popen[bytes], int, int]:
     progress_out, progress_in = os.pipe()
     life_out, life_in = os.pipe()
-    words = [sys.executable, "-m", "simfleet", "--state", str(state), "supervise", str(fleet_file), str(progress_in), str(life_out)]
+    words = [sys.executable, "-m", "simfleet", "--state", str(state), "supervise", str(fleet_file)]
+    words += [str(fleet.base), str(progress_in), str(life_out)]
     with open(state / "supervisor.log", "ab") as log:
         process = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child=KILL", "--mount-proc",
@@ -105,7 +108,7 @@ def up(state: Path, fleet: FleetSpec, fleet_file: Path, say: Callable[[str], Non
     """Bring the fleet up and return when every node answers; a fleet of the same file that is up stays as it is."""
     if os.geteuid() != 0:
         raise SimfleetError("the simulated fleet needs root: it mounts and makes namespaces")
-    text = fleet_file.read_text(encoding="utf-8")
+    text = f"base {fleet.base}\n" + fleet_file.read_text(encoding="utf-8")
     mark = running(state)
     if mark is not None:
         if mark.get("fleet") != text:
@@ -116,7 +119,7 @@ def up(state: Path, fleet: FleetSpec, fleet_file: Path, say: Callable[[str], Non
     ensure_image()
     ensure_repo()
     _prepare(state)
-    process, progress, life = _spawn(state, fleet_file)
+    process, progress, life = _spawn(state, fleet, fleet_file)
     mark = {"pid": process.pid, "started": _started_at(process.pid), "fleet": text}
     (state / MARK).write_text(json.dumps(mark) + "\n", encoding="ascii")
     try:
@@ -150,19 +153,9 @@ def down(state: Path) -> bool:
 
 def _end(mark: dict[str, Any]) -> None:
     deadline = time.monotonic() + 5
-    while _alive(mark):
+    while _started_at(mark["pid"]) == mark["started"]:
         if time.monotonic() > deadline:
             os.kill(mark["pid"], signal.SIGKILL)
             deadline = time.monotonic() + 5
         time.sleep(0.02)
 
-
-def _alive(mark: dict[str, Any]) -> bool:
-    pid = mark["pid"]
-    if _started_at(pid) != mark["started"]:
-        return False
-    # A supervisor started by this very process stays a zombie until somebody waits for it.
-    try:
-        return os.waitpid(pid, os.WNOHANG) == (0, 0)
-    except ChildProcessError:
-        return True

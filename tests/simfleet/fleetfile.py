@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +131,14 @@ def parse_fleet(data: Any) -> FleetSpec:
     return FleetSpec(base, nodes, tuple(parse_fault(f"faults[{n}]", row, gpus) for n, row in enumerate(faults)))
 
 
-def load_fleet(path: Path) -> FleetSpec:
-    """Read a fleet file; raises FleetFileError, with the path in front, for whatever is wrong with it."""
+def load_fleet(path: Path, base: int | None = None) -> FleetSpec:
+    """Read a fleet file, with `base` in place of its own; raises FleetFileError, with the path in front."""
     try:
-        return parse_fleet(yaml.safe_load(path.read_text(encoding="utf-8")))
+        fleet = parse_fleet(yaml.safe_load(path.read_text(encoding="utf-8")))
+        if base is not None:
+            _number("--base", base, 1, 254)
+            fleet = replace(fleet, base=base)
+        return fleet
     except OSError as error:
         raise FleetFileError(f"{path}: cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:

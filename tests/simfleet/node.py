@@ -166,13 +166,10 @@ class Node:
 
     def _modules(self) -> None:
         assert self.boot is not None
-        driver = self.boot.driver
-        rows = ["mlx5_core 2228224 0 - Live 0x0000000000000000", "nvme 61440 2 - Live 0x0000000000000000"]
-        if driver and driver.version:
-            rows += ["amdgpu 17424384 0 - Live 0x0000000000000000 (OE)", "amdttm 94208 1 amdgpu, Live 0x0000000000000000 (OE)"]
-            rows += ["amdkcl 45056 2 amdttm,amdgpu, Live 0x0000000000000000 (OE)"]
-        elif driver:
-            rows += ["amdgpu 9682944 0 - Live 0x0000000000000000", "ttm 94208 1 amdgpu, Live 0x0000000000000000"]
+        rows = []
+        for name, size, users, taint in sysfs.loaded_modules(self.boot.driver):
+            mark = f" ({taint})" if taint else ""
+            rows.append(f"{name} {size} {users.count(',')} {users or '-'} Live 0x0000000000000000{mark}")
         # The same inode stays: it is bound over /proc/modules of the running node (or read in its place, see release.c).
         for folder in ("proc", "hw"):
             (self.places.room / folder / "modules").write_text("\n".join(rows) + "\n", encoding="ascii")

@@ -134,10 +134,11 @@ class World:
         init = self.init()
         if init is None:
             raise SimfleetError("the node is not running")
-        inside = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", *command]
-        if name:
-            inside = ["bash", "-c", 'name=$1; shift; exec -a "$name" "$@"', "bash", name, *command]
-        return subprocess.Popen(["nsenter", "-t", str(init), "-m", "-p", "-u", "-i", "--wd=/", *inside], stdin=subprocess.DEVNULL)
+        inside = ["bash", "-c", 'name=$1; shift; exec -a "$name" "$@"', "bash", name or command[0], *command]
+        return subprocess.Popen(
+            ["nsenter", "-t", str(init), "-m", "-p", "-u", "-i", *inside],
+            stdin=subprocess.DEVNULL, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"},
+        )  # fmt: skip
 
     def stop(self) -> None:
         """Kill everything inside and wait until it is gone: then the addresses are free again."""

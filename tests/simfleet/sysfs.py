@@ -156,15 +156,30 @@ def _iommu(tree: Tree, view: View) -> None:
         tree.links[f"{device}/iommu_group"] = base
 
 
+def loaded_modules(driver: Driver | None) -> list[tuple[str, int, str, str]]:
+    """What /proc/modules lists: name, size, users (comma after each), taint."""
+    rows = [("mlx5_core", 2228224, "", ""), ("nvme", 61440, "", "")]
+    if driver and driver.version:
+        rows += [("amdgpu", 17424384, "", "OE"), ("amdttm", 94208, "amdgpu,", "OE"), ("amdkcl", 45056, "amdttm,amdgpu,", "OE")]
+    elif driver:
+        rows += [("amdgpu", 9682944, "", ""), ("ttm", 94208, "amdgpu,", "")]
+    return rows
+
+
 def _module(tree: Tree, driver: Driver | None) -> None:
     tree.put("module/pcie_aspm/parameters", {"policy": "[default] performance powersave powersupersave "})
+    for name, size, users, taint in loaded_modules(driver):
+        source = stable_hex(name, (driver.version if driver else None) or "", digits=23).upper()
+        base = f"module/{name}"
+        tree.put(base, {"srcversion": source, "initstate": "live", "refcnt": users.count(","), "taint": taint, "coresize": size})
+        tree.dirs.add(f"{base}/holders")
+        for user in users.split(",")[:-1]:
+            tree.links[f"{base}/holders/{user}"] = f"module/{user}"
     if driver is None:
         return
-    tree.put("module/amdgpu", {"srcversion": driver.srcversion, "initstate": "live", "refcnt": 0, "taint": ""})
+    tree.put("module/amdgpu", {"srcversion": driver.srcversion})
     if driver.version is not None:
-        tree.put("module/amdgpu", {"version": driver.version, "taint": "OE"})
-        for helper in ("amdttm", "amdkcl"):
-            tree.put(f"module/{helper}", {"srcversion": stable_hex(helper, driver.version, digits=23).upper(), "taint": "OE"})
+        tree.put("module/amdgpu", {"version": driver.version})
     tree.put("module/amdgpu/parameters", dict({**gpufiles.PARAMETERS, **driver.parameters}))
     tree.links["bus/pci/drivers/amdgpu/module"] = "module/amdgpu"
 
@@ -264,11 +279,15 @@ def write(tree: Tree, root: Path) -> None:
 
 def change(old: Tree, new: Tree, root: Path) -> None:
     """Turn the written tree `old` into `new`, touching only what differs: what the node itself wrote stays."""
+    stale = old.dirs - new.dirs
     for path in (*old.links, *old.files):
         gone = path not in new.files and path not in new.links
         if gone or old.links.get(path) != new.links.get(path):
             (root / path).unlink(missing_ok=True)
             _prune(root, path)
+    for folder in sorted(stale, reverse=True):
+        if (root / folder).is_dir():
+            _prune(root, f"{folder}/")
     files = {path: value for path, value in new.files.items() if old.files.get(path) != value}
     links = {path: target for path, target in new.links.items() if old.links.get(path) != target}
     write(Tree(files, links, new.dirs), root)
@@ -276,7 +295,7 @@ def change(old: Tree, new: Tree, root: Path) -> None:
 
 def _prune(root: Path, path: str) -> None:
     folder = os.path.dirname(path)
-    while folder.count("/") > 1:
+    while folder.count("/") > 0:
         try:
             os.rmdir(root / folder)
         except OSError:
