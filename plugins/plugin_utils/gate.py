@@ -30,7 +30,7 @@ def admission(
     :param policy: the plan's own where left out.
     :param rollback: a rollback's waves: lost is who was not brought back, whatever the upgrade did to it.
     :param waves: the waves of this run, where they are not (or no longer) those of the plan.
-    :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; where it says no also ``reason``, ``wanted``, ``fix``.
+    :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; with a no also ``reason``, ``wanted``, ``fix``.
     """
     rules = plan.get("policy", {}) if policy is None else policy
     budget = int(rules.get("failure_budget", 0))

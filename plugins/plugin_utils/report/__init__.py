@@ -1,0 +1,17 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an operator sees: tables for the terminal, one page for the browser, one document for machines.
+
+Pure: everything comes in as plain data (docs/contracts.md) and goes out as text.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.page import as_json, html
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.plan import plan_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rollout import rollout_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.timeline import story
+
+__all__ = ["as_json", "audit_report", "html", "plan_report", "rollout_report", "story"]
