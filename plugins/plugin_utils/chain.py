@@ -9,9 +9,8 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
@@ -39,6 +38,13 @@ CREATE TABLE lease (id INTEGER PRIMARY KEY CHECK (id = 1), owner TEXT NOT NULL, 
 CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE (ABORT, 'events are never changed'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE (ABORT, 'events are never deleted'); END;
 """
+
+
+class Database(Protocol):
+    """What the chain needs of an open ledger, which ledger.py alone opens."""
+
+    def execute(self, sql: str, parameters: Any = ..., /) -> Any:
+        """Run one statement."""
 
 
 class LedgerError(FleetError):
@@ -115,7 +121,7 @@ def _refuse_secrets(value: Any, subject: str, where: str) -> None:
 
 
 def append(
-    db: sqlite3.Connection, *, at: str, epoch: int, kind: str, reason: str, node: str | None = None,
+    db: Database, *, at: str, epoch: int, kind: str, reason: str, node: str | None = None,
     state: str | None = None, action: str | None = None, data: str = "{}",
 ) -> int:
     """Add an event within the caller's transaction; its number. LedgerError if the last event was tampered with."""
@@ -133,7 +139,7 @@ def _hash(row: Any) -> str:
     return digest(json.dumps([row[name] for name in FIELDS]))
 
 
-def faults(db: sqlite3.Connection, tail: int | None) -> list[str]:
+def faults(db: Database, tail: int | None) -> list[str]:
     """What is wrong with a ledger, one sentence per fault.
 
     :param tail: prove only so many of the last events; None for all of them, the file's pages and the nodes table.
@@ -149,12 +155,12 @@ def faults(db: sqlite3.Connection, tail: int | None) -> list[str]:
         db.execute("COMMIT")
 
 
-def _pages(db: sqlite3.Connection) -> list[str]:
+def _pages(db: Database) -> list[str]:
     rows = [str(row[0]) for row in db.execute("PRAGMA quick_check")]
     return [] if rows == ["ok"] else [f"page check: {row}" for row in rows]
 
 
-def _rollout(db: sqlite3.Connection) -> list[str]:
+def _rollout(db: Database) -> list[str]:
     row = db.execute("SELECT plan FROM rollout").fetchone()
     if row is None:
         return ["there is no rollout in it"]
@@ -164,7 +170,7 @@ def _rollout(db: sqlite3.Connection) -> list[str]:
     return []
 
 
-def _links(db: sqlite3.Connection, start: int) -> list[str]:
+def _links(db: Database, start: int) -> list[str]:
     row = db.execute("SELECT hash FROM events WHERE id = ?", (start,)).fetchone()
     found, before, number = [], row["hash"] if row else START, start
     for row in db.execute("SELECT * FROM events WHERE id > ? ORDER BY id", (start,)):
@@ -178,7 +184,7 @@ def _links(db: sqlite3.Connection, start: int) -> list[str]:
     return found
 
 
-def _nodes(db: sqlite3.Connection) -> list[str]:
+def _nodes(db: Database) -> list[str]:
     """The nodes table against the plan and the events: a replay."""
     plan, begun = db.execute("SELECT plan, created_at FROM rollout").fetchone()
     told = {node: (int(row["wave"]), "planned", begun, "") for node, row in json.loads(plan)["nodes"].items()}

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import FINISHED_OK, LOST, STATES, TERMINAL
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, room
 
 Nodes = Mapping[str, Mapping[str, Any]]
 Waves = Sequence[Sequence[str]]
@@ -127,25 +127,15 @@ def _below_floor(
     """The plan kept the floor while nothing was lost; here it is kept with the lost nodes out of service."""
     product = {node: row["product"] for node, row in plan["nodes"].items()}
     taken = Counter(product[node] for node in members)
-    out = Counter(product[row["node"]] for row in lost if row["node"] not in members)
-    for name in sorted(set(taken) & set(out)):
-        fleet = _fleet(plan, name)
-        left, least = fleet - out[name] - taken[name], math.ceil(fleet * percent / 100)
-        if left < least:
-            seen = f"{left} of {fleet} {name} would stay in service"
-            return (f"{seen}, {out[name]} are lost and the wave takes {taken[name]}",
-                    f"at least {least} (capacity_floor_percent {percent:g})",
+    gone = Counter(product[row["node"]] for row in lost if row["node"] not in members)
+    for name in sorted(set(taken) & set(gone)):
+        fleet, out = plan["fleet"][name], plan["out"][name] + gone[name]
+        if taken[name] > room(fleet, out, percent):
+            return (f"{fleet - out - taken[name]} of {fleet} {name} would stay in service: {out} are out, "
+                    f"{gone[name]} of them lost in this rollout, and the wave takes {taken[name]}",
+                    f"at least {least_in_service(fleet, percent)} (capacity_floor_percent {percent:g})",
                     "bring the lost nodes back, or make a new plan with smaller waves")
     return None
-
-
-def _fleet(plan: Mapping[str, Any], product: str) -> int:
-    """How many nodes of a product there are, as far as the plan says; too few is the safe side."""
-    told = plan.get("fleet", {}).get(product)
-    if told is not None:
-        return int(told)
-    products = Counter(row["product"] for row in plan["nodes"].values())
-    return products[product] + (len(plan.get("at_target", ())) if len(products) == 1 else 0)
 
 
 def _names(rows: list[dict[str, str]]) -> str:

@@ -36,22 +36,24 @@ def audit_report(
     """The audit as text: a verdict, a table by node, and each finding that is not a pass with its nodes and its fix.
 
     :param records: docs/contracts.md section 4, by node or as a list.
-    :param summary: the summary that goes with them; a ``target_name`` in it is named in the verdict.
+    :param summary: ``records.summarise``: its ``products`` are told apart where there are several; may be left out.
     """
     nodes = by_node(records)
     if not nodes:
         return "Audit: no node was looked at, so nothing can be said.\n"
     rows = [_row(node, record) for node, record in nodes.items()]
     body = table(HEAD, rows, width, colour, [tone(record["class"]) for record in nodes.values()], toned=6)
-    text = f"{_headline(nodes, summary or {}, colour)}\n\n{body}\n"
-    return text + _findings(nodes, width, colour)
-
-
-def _headline(nodes: Mapping[str, Record], summary: Mapping[str, Any], colour: bool) -> str:
     found = Counter(record["class"] for record in nodes.values())
-    parts = [paint(f"{found[name]} {words}", tone(name), colour) for name, words in CLASSES.items() if found[name]]
-    target = f" against {clean(summary['target_name'])}" if summary.get("target_name") else ""
-    return f"Audit of {plural(len(nodes), 'node')}{target}: " + ", ".join(parts) + "."
+    text = f"Audit of {plural(len(nodes), 'node')}: {_classes(found, colour)}.\n"
+    products = (summary or {}).get("products", {})
+    if len(products) > 1:
+        text += "".join(f"  {clean(name)}: {_classes(counts, colour)}\n" for name, counts in products.items())
+    return f"{text}\n{body}\n" + _findings(nodes, width, colour)
+
+
+def _classes(found: Mapping[str, int], colour: bool) -> str:
+    parts = [(name, f"{found[name]} {words}") for name, words in CLASSES.items() if found.get(name)]
+    return ", ".join(paint(text, tone(name), colour) for name, text in parts)
 
 
 def _row(node: str, record: Record) -> list[Any]:

@@ -37,6 +37,7 @@ def plan_report(plan: Plan, colour: bool = False, width: int = WIDTH) -> str:
     text += section("Point of no return", bullets(_no_return(plan), width), colour)
     left_out = [(node, row.get("why") or "no reason given") for node, row in by_node(plan.get("excluded")).items()]
     text += section(f"Left out ({len(left_out)})", bullets(left_out, width), colour)
+    text += section("Fleet", bullets(_fleet(plan), width), colour)
     return text + section("Rules", bullets(_rules(plan.get("policy", {})), width), colour)
 
 
@@ -72,6 +73,12 @@ def _no_way_back(plan: Plan) -> list[tuple[str, str]]:
 def _no_return(plan: Plan) -> list[tuple[str, str]]:
     rows = by_node(plan["nodes"]).items()
     return [(node, f"after {clean(row['point_of_no_return'])}") for node, row in rows if row.get("point_of_no_return")]
+
+
+def _fleet(plan: Plan) -> list[tuple[str, str]]:
+    out = plan.get("out", {})
+    return [(product, f"{plural(number, 'node')}, {out.get(product, 0)} out of service before it begins")
+            for product, number in plan.get("fleet", {}).items()]
 
 
 def _rules(policy: Mapping[str, Any]) -> list[tuple[str, str]]:

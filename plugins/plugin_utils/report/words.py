@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import ACTIVE, LOST
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import natural
 
 WIDTH = 100
 NO_VALUE = "unknown"
@@ -32,11 +33,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 def clean(value: Any) -> str:
     """A value as one line of text without control characters: what a node says must not drive a terminal."""
     return NO_VALUE if value is None else _CONTROL.sub(" ", str(value)).strip()
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key that puts g2 before g10."""
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", str(name)) if part]
 
 
 def by_node(rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:

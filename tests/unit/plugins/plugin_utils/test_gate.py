@@ -16,7 +16,7 @@ POLICY = {"failure_budget": 0, "capacity_floor_percent": 0}
 
 def plan(waves=WAVES, canaries=1, product="MI300X", **more):
     return {
-        "plan_id": "x", "policy": POLICY, "at_target": [],
+        "plan_id": "x", "policy": POLICY, "fleet": {product: 8}, "out": {product: 0},
         "nodes": {node: {"product": product, "wave": n} for n, names in enumerate(waves, 1) for node in names},
         "waves": [{"number": n, "kind": "canary" if n <= canaries else "wave", "nodes": names}
                   for n, names in enumerate(waves, 1)], **more}
@@ -133,15 +133,21 @@ def test_a_wave_that_would_break_the_capacity_floor_with_the_lost_nodes_out_is_r
     policy = {"failure_budget": 5, "capacity_floor_percent": percent}
     answer = admission(plan(), fleet(**{**DONE, "g03": "restored"}), 3, policy)  # 8 nodes, 1 lost, 4 taken: 3 stay
     assert answer["admit"] is admitted
-    assert admitted or "3 of 8 MI300X would stay in service, 1 are lost and the wave takes 4" in answer["reason"]
+    assert admitted or "3 of 8 MI300X would stay in service: 1 are out, 1 of them lost" in answer["reason"]
 
 
-def test_the_floor_counts_the_whole_fleet_of_a_product_and_not_only_what_is_left_to_do():
+@pytest.mark.parametrize("size, out, admitted", [(20, 0, True), (19, 0, False), (20, 1, False), (24, 1, True)])
+def test_the_floor_counts_the_whole_fleet_and_who_was_out_before(size, out, admitted):
     policy = {"failure_budget": 5, "capacity_floor_percent": 75}
-    nodes = fleet(**{**DONE, "g03": "restored"})
-    assert admission(plan(at_target=[f"t{i}" for i in range(12)]), nodes, 3, policy)["admit"]  # 15 of 20 stay
-    assert not admission(plan(at_target=[f"t{i}" for i in range(11)]), nodes, 3, policy)["admit"]
-    assert admission(plan(fleet={"MI300X": 20}), nodes, 3, policy)["admit"]
+    bigger = plan(fleet={"MI300X": size}, out={"MI300X": out})
+    assert admission(bigger, fleet(**{**DONE, "g03": "restored"}), 3, policy)["admit"] is admitted
+
+
+def test_the_floor_of_one_product_is_not_broken_by_the_losses_of_another():
+    mixed = plan(fleet={"MI300X": 7, "MI210": 1}, out={"MI300X": 0, "MI210": 0})
+    mixed["nodes"]["g03"]["product"] = "MI210"
+    policy = {"failure_budget": 5, "capacity_floor_percent": 43}
+    assert admission(mixed, fleet(**{**DONE, "g03": "restored"}), 3, policy)["admit"] is True
 
 
 def test_a_floor_that_the_plan_cannot_keep_is_the_plans_own_decision_while_nothing_is_lost():

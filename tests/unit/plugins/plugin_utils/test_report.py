@@ -64,6 +64,12 @@ def test_the_audit_says_first_how_many_nodes_are_fit():
     assert text.startswith("Audit of 2 nodes: 1 may move, 1 blocked.\n")
 
 
+def test_the_audit_tells_products_apart_where_there_are_several():
+    summary = {"products": {"MI210": {"blocked": 1}, "MI300X": {"may_move": 4, "at_target": 1}}}
+    text = report.audit_report([make_record()], summary)
+    assert "  MI210: 1 blocked\n  MI300X: 4 may move, 1 at target\n" in text
+
+
 def test_the_audit_takes_records_as_a_list_and_sorts_nodes_as_people_do():
     text = report.audit_report([make_record(n) for n in ("g10", "g2", "g1")])
     assert [line.split()[0] for line in text.splitlines()[3:6]] == ["g1", "g2", "g10"]
@@ -110,10 +116,10 @@ def test_the_plan_shows_waves_changes_and_how_long():
 
 
 def test_the_plan_shows_who_is_left_out_who_cannot_go_back_and_from_where():
-    plan = make_plan(excluded=[{"node": "g09", "why": "blocked: os"}])
+    plan = make_plan(excluded=[{"node": "g09", "why": "blocked: os"}], fleet={"MI300X": 4}, out={"MI300X": 1})
     plan["nodes"]["g02"].update(rollback={"ready": False, "why": ["6.4.4 is gone"]}, point_of_no_return="rocm")
     text = report.plan_report(plan)
-    for part in ("g09: blocked: os", "g02: 6.4.4 is gone", "g02: after rocm"):
+    for part in ("g09: blocked: os", "g02: 6.4.4 is gone", "g02: after rocm", "MI300X: 4 nodes, 1 out"):
         assert part in text
 
 
