@@ -40,31 +40,51 @@ class Simulation(NamedTuple):
 _INST = re.compile(r"^Inst (\S+) (?:\[([^\]]*)\] )?\((\S+)", re.MULTILINE)
 _REMV = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 _DOWNLOAD = re.compile(r"^Need to get (?:\S+ ?[kMGT]?B/)?([0-9.,]+) ?([kMGT]?)B", re.MULTILINE)
-_AFTER = re.compile(r"^After this operation, ([0-9.,]+) ?([kMGT]?)B (of additional|disk space will be freed)", re.MULTILINE)
+_AFTER = re.compile(
+    r"^After this operation, ([0-9.,]+) ?([kMGT]?)B (of additional|disk space will be freed)", re.MULTILINE
+)
 _SCALE = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 _LOCKED = re.compile(
     r"could not get lock (?P<path>\S+?)\.? (?:- open|it is held by process (?P<pid>\d+)(?: \((?P<who>[^)]*)\))?)"
     r"|unable to acquire the dpkg frontend lock|unable to lock (?:directory|the administration directory)"
-    r"|lock was locked by another process with pid (?P<pid2>\d+)", re.IGNORECASE)
-_FULL = re.compile(r"don't have enough free space in (?P<path>\S+)|^.*no space left on device.*$"
-                   r"|zstd: error 70 : write error", re.IGNORECASE | re.MULTILINE)
-_CONFLICT = re.compile(r"error processing archive (?P<archive>\S+) \(--unpack\):\s+trying to overwrite '(?P<path>[^']+)', "
-                       r"which is also in package (?P<old>\S+)(?: (?P<version>\S+))?")
-_BUILD_KERNEL = re.compile(r"(?:Bad return status for module build on kernel: |is not newer than what is already found in "
-                           r"kernel |kernel headers for kernel |DKMS make\.log for amdgpu\S* for kernel )(?P<kernel>[^\s(]+)")
+    r"|lock was locked by another process with pid (?P<pid2>\d+)",
+    re.IGNORECASE,
+)
+_FULL = re.compile(
+    r"don't have enough free space in (?P<path>\S+)|^.*no space left on device.*$"
+    r"|zstd: error 70 : write error",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CONFLICT = re.compile(
+    r"error processing archive (?P<archive>\S+) \(--unpack\):\s+trying to overwrite '(?P<path>[^']+)', "
+    r"which is also in package (?P<old>\S+)(?: (?P<version>\S+))?"
+)
+_BUILD_KERNEL = re.compile(
+    r"(?:Bad return status for module build on kernel: |is not newer than what is already found in "
+    r"kernel |kernel headers for kernel |DKMS make\.log for amdgpu\S* for kernel )(?P<kernel>[^\s(]+)"
+)
 _BUILD_LOG = re.compile(r"/var/lib/dkms/amdgpu/(?P<driver>[^/\s]+)/build/make\.log")
-_BUILD_FILES = re.compile(r"Loading new amdgpu-(?P<driver>\S+) DKMS files|make\.log for amdgpu-(?P<driver2>\S+) for kernel")
+_BUILD_FILES = re.compile(
+    r"Loading new amdgpu-(?P<driver>\S+) DKMS files|make\.log for amdgpu-(?P<driver2>\S+) for kernel"
+)
 _STALE = re.compile(r"File: (?P<path>/var/lib/dkms/amdgpu/(?P<driver>[^/\s]+)/source/dkms\.conf) does not exist")
-_UNTRUSTED = re.compile(r"NO_PUBKEY \w+|EXPKEYSIG \w+|EXPSIG \w+|REVKEYSIG \w+|BADSIG \w+|is not signed|is no longer signed"
-                        r"|signatures? (?:couldn't be|could not be|cannot be) verified|hash sum mismatch"
-                        r"|clearsigned file isn't valid|is not valid yet|release file .* is expired|be authenticated",
-                        re.IGNORECASE)
-_UNREACHABLE = re.compile(r"^Err:\d+ (?P<url>\S+)(?P<rest> .*)?\n\s+(?P<why>.+)$"
-                          r"|^[EW]: Failed to fetch (?P<url2>\S+)\s+(?P<why2>.*)$"
-                          r"|^E: The repository '(?P<url3>\S+) .*does not have a Release file", re.MULTILINE)
-_NO_VERSION = re.compile(r"Version '(?P<version>[^']+)' for '(?P<name>[^']+)' was not found|Unable to locate package (?P<name2>\S+)"
-                         r"|Package '?(?P<name3>[^'\s]+)'? has no installation candidate")
+_UNTRUSTED = re.compile(
+    r"NO_PUBKEY \w+|EXPKEYSIG \w+|EXPSIG \w+|REVKEYSIG \w+|BADSIG \w+|is not signed|is no longer signed"
+    r"|signatures? (?:couldn't be|could not be|cannot be) verified|hash sum mismatch"
+    r"|clearsigned file isn't valid|is not valid yet|release file .* is expired|be authenticated",
+    re.IGNORECASE,
+)
+_UNREACHABLE = re.compile(
+    r"^Err:\d+ (?P<url>\S+)(?P<rest> .*)?\n\s+(?P<why>.+)$"
+    r"|^[EW]: Failed to fetch (?P<url2>\S+)\s+(?P<why2>.*)$"
+    r"|^E: The repository '(?P<url3>\S+) .*does not have a Release file",
+    re.MULTILINE,
+)
+_NO_VERSION = re.compile(
+    r"Version '(?P<version>[^']+)' for '(?P<name>[^']+)' was not found|Unable to locate package (?P<name2>\S+)"
+    r"|Package '?(?P<name3>[^'\s]+)'? has no installation candidate"
+)
 _UNMET = re.compile(r"^ (?P<why>\S+ : (?:Pre)?-?(?:Depends|Conflicts|Breaks).*)$", re.MULTILINE)
 _UNMET_AT_ALL = re.compile(r"unmet dependencies|held broken packages|dependency problems prevent", re.IGNORECASE)
 
@@ -98,7 +118,7 @@ def parse_simulation(text: str) -> Simulation:
 
 
 def space_needed(text: str) -> tuple[int, int]:
-    """Bytes to download and bytes to be used in the end (negative when freed), as ``apt-get --print-uris`` sums them up."""
+    """Bytes to download, and bytes more on disk in the end (negative: fewer), as ``apt-get --print-uris`` sums up."""
     download, after = _DOWNLOAD.search(text), _AFTER.search(text)
     needed = _bytes(after[1], after[2]) if after else 0
     return (_bytes(download[1], download[2]) if download else 0), (-needed if after and "freed" in after[3] else needed)
@@ -118,16 +138,25 @@ def _locked(text: str) -> Cause | None:
         return None
     pid, who = match["pid"] or match["pid2"], match["who"]
     holder = f"process {pid}{f' ({who})' if who else ''}" if pid else "another process"
-    return Cause("package_manager_locked", match["path"] or "dpkg's lock", f"held by {holder}",
-                 "wait until it ends, then run again; the lock is not to be deleted")
+    return Cause(
+        "package_manager_locked",
+        match["path"] or "dpkg's lock",
+        f"held by {holder}",
+        "wait until it ends, then run again; the lock is not to be deleted",
+    )
 
 
 def _full(text: str) -> Cause | None:
     match = _FULL.search(text)
     if match is None:
         return None
-    return Cause("disk_full", match["path"].rstrip(".") if match["path"] else "disk", match[0].strip()[:300],
-                 "free some space, then roll back or run again; do not reboot before")
+    named = re.findall(r"'(/[^']+)'", match[0])
+    return Cause(
+        "disk_full",
+        match["path"].rstrip(".") if match["path"] else (named or ["disk"])[-1],
+        match[0].strip()[:300],
+        "free some space, then roll back or run again; do not reboot before",
+    )
 
 
 def _file_conflict(text: str) -> Cause | None:
@@ -136,22 +165,33 @@ def _file_conflict(text: str) -> Cause | None:
         return None
     new = match["archive"].rsplit("/", 1)[-1]
     old = f"{match['old']} {match['version'] or ''}".strip()
-    return Cause("file_conflict", match["path"], f"{new} would overwrite it and {old} owns it",
-                 f"purge {match['old']}, then run again")
+    return Cause(
+        "file_conflict",
+        match["path"],
+        f"{new} would overwrite it and {old} owns it",
+        f"purge {match['old']}, then run again",
+    )
 
 
 def _dkms(text: str) -> Cause | None:
     kernel, log, stale = _BUILD_KERNEL.search(text), _BUILD_LOG.search(text), _STALE.search(text)
     if stale is not None:
-        return Cause("dkms_build_failed", stale["path"], f"a leftover folder of driver {stale['driver']} stops every dkms command",
-                     f"remove /var/lib/dkms/amdgpu/{stale['driver']}")
+        return Cause(
+            "dkms_build_failed",
+            stale["path"],
+            f"a leftover folder of driver {stale['driver']} stops every dkms command",
+            f"remove /var/lib/dkms/amdgpu/{stale['driver']}",
+        )
     if kernel is None and log is None:
         return None
     files = _BUILD_FILES.search(text)
     driver = log["driver"] if log else (files["driver"] or files["driver2"]) if files else "of unknown version"
-    return Cause("dkms_build_failed", f"driver {driver}",
-                 f"does not build for kernel {kernel['kernel'].rstrip('.') if kernel else 'of unknown version'}",
-                 f"do not reboot; read {log[0] if log else 'the make.log of dkms'}; roll back")
+    return Cause(
+        "dkms_build_failed",
+        f"driver {driver}",
+        f"does not build for kernel {kernel['kernel'].rstrip('.') if kernel else 'of unknown version'}",
+        f"do not reboot; read {log[0] if log else 'the make.log of dkms'}; roll back",
+    )
 
 
 def _untrusted(text: str) -> Cause | None:
@@ -168,8 +208,12 @@ def _unreachable(text: str) -> Cause | None:
         return None
     url = match["url"] or match["url2"] or match["url3"]
     why = match["why"] or match["why2"] or "no Release file"
-    return Cause("repository_unreachable", url, " ".join(why.split())[:300], "check the address and the network; note that "
-                 "AMD leaves the last .0 of a release out of the path")
+    return Cause(
+        "repository_unreachable",
+        url,
+        " ".join(why.split())[:300],
+        "check the address and the network; note that AMD leaves the last .0 of a release out of the path",
+    )
 
 
 def _version(text: str) -> Cause | None:
@@ -177,14 +221,21 @@ def _version(text: str) -> Cause | None:
     if match is None:
         return None
     name = match["name"] or match["name2"] or match["name3"]
-    return Cause("version_unavailable", name, f"version {match['version']} is not offered" if match["version"] else "not offered",
-                 "check that the repository still carries this release")
+    return Cause(
+        "version_unavailable",
+        name,
+        f"version {match['version']} is not offered" if match["version"] else "not offered",
+        "check that the repository still carries this release",
+    )
 
 
 def _unmet(text: str) -> Cause | None:
     if _UNMET_AT_ALL.search(text) is None:
         return None
     reasons = [" ".join(match.split()) for match in _UNMET.findall(text)]
-    return Cause("unmet_dependencies", reasons[0].split(" ", 1)[0] if reasons else "packages",
-                 "; ".join(reasons[:4]) or "dependencies cannot be met", "bring the named packages to the same release")
-
+    return Cause(
+        "unmet_dependencies",
+        reasons[0].split(" ", 1)[0] if reasons else "packages",
+        "; ".join(reasons[:4]) or "dependencies cannot be met",
+        "bring the named packages to the same release",
+    )

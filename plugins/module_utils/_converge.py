@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _driver, _sources, _transaction
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import UnsupportedPlatform
@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What has to be done: ``packages`` where apt must run, ``holds`` where marks must be set, ``build`` where dkms must."""
+    """What has to be done: ``packages`` where apt must run, ``holds`` where apt-mark must, ``build`` where dkms must"""
 
     files: dict[str, bytes | None]
     packages: bool
@@ -63,8 +63,12 @@ def read_state(host: Host, goal: ReleaseGoal | SnapshotGoal) -> State:
     """
     manager = package_manager(host)
     if manager != "apt":
-        raise UnsupportedPlatform("package manager", manager or "none that is known", "apt",
-                                  "nodes with dnf or zypper cannot be changed by this release of the collection")
+        raise UnsupportedPlatform(
+            "package manager",
+            manager or "none that is known",
+            "apt",
+            "nodes with dnf or zypper cannot be changed by this release of the collection",
+        )
     configured = _sources.read(host)
     keys = {path: read_optional(host, path) for path in goal.files() if path not in configured}
     packages = installed(dpkg_packages(host))
@@ -79,12 +83,16 @@ def plan(state: State, goal: ReleaseGoal | SnapshotGoal) -> Change:
     kept = {path for path, content in wanted.items() if content is not None}
     origin = goal.repository.origin if isinstance(goal, ReleaseGoal) else _sources.AMD_ORIGIN
     files = {**_sources.without_amd(state.files, kept, origin), **differing(state.files, wanted)}
-    return Change(files, bool(goal.complaints(state.packages)), bool(_transaction.hold_complaints(goal, state.packages)),
-                  state.stale, not state.built)
+    return Change(
+        files,
+        bool(goal.complaints(state.packages)),
+        bool(_transaction.hold_complaints(goal, state.packages)),
+        state.stale,
+        not state.built,
+    )
 
 
-def converge(host: Host, goal: ReleaseGoal | SnapshotGoal, limits: _transaction.Limits, check_mode: bool,
-             room: Callable[[], Any] = Room) -> Outcome:
+def converge(host: Host, goal: ReleaseGoal | SnapshotGoal, limits: _transaction.Limits, check_mode: bool) -> Outcome:
     """Bring the node to the goal, or in check mode say what that would do.
 
     :raises FleetError: with nothing changed, or as :func:`_transaction.apply` and :func:`_transaction.verify` raise it.
@@ -92,14 +100,15 @@ def converge(host: Host, goal: ReleaseGoal | SnapshotGoal, limits: _transaction.
     state = read_state(host, goal)
     change = plan(state, goal)
     if not change:
-        return Outcome(False, state, state, _driver.reboot_required(host, state.packages))
-    rehearsal = _rehearse(host, goal, state, change, room)
+        return Outcome(False, state, state, _driver.reboot_required(host, state.packages, state.packages))
+    rehearsal = _rehearse(host, goal, state, change)
     if check_mode:
         after = predicted(state, goal, change, rehearsal)
-        return Outcome(True, state, after, _driver.reboot_required(host, after.packages))
-    _make(host, goal, change, rehearsal, limits)
-    packages = _transaction.verify(host, goal)
-    return Outcome(True, state, read_state(host, goal), _driver.reboot_required(host, packages))
+    else:
+        _make(host, goal, change, rehearsal, limits)
+        _transaction.verify(host, goal)
+        after = read_state(host, goal)
+    return Outcome(True, state, after, _driver.reboot_required(host, after.packages, state.packages))
 
 
 def predicted(state: State, goal: ReleaseGoal | SnapshotGoal, change: Change, rehearsal: Rehearsal | None) -> State:
@@ -112,15 +121,21 @@ def predicted(state: State, goal: ReleaseGoal | SnapshotGoal, change: Change, re
         packages.update({name: Package(name, version, "installed", False) for name, version in new.items()})
         packages = {name: package._replace(state="installed") for name, package in packages.items()}
     held = goal.holds(packages)
-    return State({**state.files, **change.files},
-                 {name: package._replace(hold=held.get(name, package.hold)) for name, package in packages.items()}, [], True)
+    return State(
+        {**state.files, **change.files},
+        {name: package._replace(hold=held.get(name, package.hold)) for name, package in packages.items()},
+        [],
+        True,
+    )
 
 
 def shown(state: State, also: State) -> str:
-    """The state as text, for one side of a diff: files that either side's AMD sources, pins and keys are in, and packages."""
+    """The state as text, for one side of a diff: the files in which it differs from the other, and AMD's packages."""
     paths = [path for path in {**state.files, **also.files} if state.files.get(path) != also.files.get(path)]
     files = render({path: state.files.get(path) for path in paths})
-    rows = [f"{p.name} {p.version} {p.state}{' hold' if p.hold else ''}\n" for _name, p in sorted(state.packages.items())]
+    rows = [
+        f"{p.name} {p.version} {p.state}{' hold' if p.hold else ''}\n" for _name, p in sorted(state.packages.items())
+    ]
     driver = [] if state.built else ["# driver not built for the kernel that boots next\n"]
     return files + "# packages\n" + "".join(rows + driver + [f"# leftover {path}\n" for path in state.stale])
 
@@ -128,23 +143,33 @@ def shown(state: State, also: State) -> str:
 def result(outcome: Outcome) -> dict[str, Any]:
     """What the module returns."""
     before, after = outcome.before, outcome.after
-    rows = {name: {"before": _brief(before.packages.get(name)), "after": _brief(after.packages.get(name))}
-            for name in sorted({**before.packages, **after.packages}) if before.packages.get(name) != after.packages.get(name)}
+    rows = {
+        name: {"before": _brief(before.packages.get(name)), "after": _brief(after.packages.get(name))}
+        for name in sorted({**before.packages, **after.packages})
+        if before.packages.get(name) != after.packages.get(name)
+    }
     files = sorted(path for path in {**before.files, **after.files} if before.files.get(path) != after.files.get(path))
-    return {"changed": outcome.changed, "reboot_required": outcome.reboot_required,
-            "release": {"packages": rows, "files": files, "leftovers": before.stale}}
+    return {
+        "changed": outcome.changed,
+        "reboot_required": outcome.reboot_required,
+        "release": {"packages": rows, "files": files, "leftovers": before.stale},
+    }
 
 
-def _rehearse(host: Host, goal: ReleaseGoal | SnapshotGoal, state: State, change: Change,
-              room: Callable[[], Any]) -> Rehearsal | None:
+def _rehearse(host: Host, goal: ReleaseGoal | SnapshotGoal, state: State, change: Change) -> Rehearsal | None:
     if not (change.files or change.packages):
         return None
-    with room() as folder:
+    with Room() as folder:
         return rehearse(host, folder, goal, state.packages, change.files)
 
 
-def _make(host: Host, goal: ReleaseGoal | SnapshotGoal, change: Change, rehearsal: Rehearsal | None,
-          limits: _transaction.Limits) -> None:
+def _make(
+    host: Host,
+    goal: ReleaseGoal | SnapshotGoal,
+    change: Change,
+    rehearsal: Rehearsal | None,
+    limits: _transaction.Limits,
+) -> None:
     if rehearsal is None:
         _driver.remove_stale(host, change.stale)
         _transaction.build_driver(host, limits)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The driver on the node: what dkms has built, what is left over, and whether the loaded module is the installed one."""
+"""The driver on the node: what dkms has built, what is left over, whether the installed module is the loaded one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import re
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, TransactionFailed, Unreadable
-from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, remember_for_this_boot, remembered
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import (
+    list_optional,
+    remember_for_this_boot,
+    remembered,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import module_of_driver_package
@@ -36,14 +40,17 @@ def stale_trees(host: Host, in_use: set[str]) -> list[str]:
     :param in_use: package versions of the driver that are, or are to be, installed: their folders are never stale.
     """
     used = {dkms_version(version) for version in in_use}
-    return [f"{TREE}/{name}" for name in list_optional(host, TREE)
-            if _VERSION.fullmatch(name) and name not in used and not host.exists(f"{TREE}/{name}/source/dkms.conf")]
+    return [
+        f"{TREE}/{name}"
+        for name in list_optional(host, TREE)
+        if _VERSION.fullmatch(name) and name not in used and not host.exists(f"{TREE}/{name}/source/dkms.conf")
+    ]
 
 
 def remove_stale(host: Host, trees: list[str]) -> None:
     """Remove exactly these folders, each of which must be one version's folder and no link to elsewhere."""
     for path in trees:
-        name = path[len(TREE) + 1:]
+        name = path[len(TREE) + 1 :]
         if path == f"{TREE}/{name}" and _VERSION.fullmatch(name) and host.realpath(path) == path:
             host.remove_tree(path)
 
@@ -57,7 +64,7 @@ def next_kernel(host: Host) -> str:
 
 
 def built(host: Host, version: str) -> bool:
-    """True where dkms has the driver of a package version installed for the kernel that boots next. Read from dkms's tree."""
+    """True where dkms's tree has the driver of a package version installed for the kernel that boots next."""
     module, kernel = dkms_version(version), next_kernel(host)
     links = [name for name in list_optional(host, TREE) if name.startswith(f"kernel-{kernel}-")]
     return any(_target(host, f"{TREE}/{name}").startswith(f"{module}/") for name in links)
@@ -75,9 +82,15 @@ def build(host: Host, version: str, timeout: float) -> None:
     if done.rc != 0 or not built(host, version):
         output = done.out + done.err
         kind = "disk_full" if _apt.classify(output).kind == "disk_full" else "dkms_build_failed"
-        raise TransactionFailed(kind, f"driver {module}", f"does not build for kernel {kernel}, which boots next",
-                                f"dkms: amdgpu/{module}, {kernel}: installed", f"do not reboot; read {TREE}/{module}/build/"
-                                f"make.log; check that the headers of {kernel} are installed; roll back", output)
+        raise TransactionFailed(
+            kind,
+            f"driver {module}",
+            f"does not build for kernel {kernel}, which boots next",
+            f"dkms: amdgpu/{module}, {kernel}: installed",
+            f"do not reboot; read {TREE}/{module}/build/"
+            f"make.log; check that the headers of {kernel} are installed; roll back",
+            output,
+        )
 
 
 def remember_driver(host: Host, present: dict[str, Package]) -> None:
@@ -86,16 +99,20 @@ def remember_driver(host: Host, present: dict[str, Package]) -> None:
     remember_for_this_boot(host, "driver", package.version if package else "")
 
 
-def reboot_required(host: Host, present: dict[str, Package]) -> bool:
+def reboot_required(host: Host, present: dict[str, Package], earlier: dict[str, Package]) -> bool:
     """True where the loaded module is not the one of the installed driver package.
 
     Releases 30.10.0 to 30.10.2 have the same module version, so the package the node booted with counts as well.
+
+    :param earlier: the packages before the change that ``present`` is the result of; the same where there is none.
     """
     package, loaded, booted = present.get(DRIVER), _loaded(host), remembered(host, "driver")
     if package is None:
         return loaded is not None
+    if booted is None:
+        booted = earlier[DRIVER].version if DRIVER in earlier else ""
     pair = module_of_driver_package(package.version)
-    return loaded != (pair[0] if pair else None) or booted not in (None, package.version)
+    return loaded != (pair[0] if pair else None) or booted != package.version
 
 
 def _loaded(host: Host) -> str | None:

@@ -81,16 +81,20 @@ def from_record(path: str, record: Any) -> bytes | None:
     try:
         return base64.b64decode(record["base64"], validate=True)
     except (TypeError, KeyError, ValueError, binascii.Error) as error:
-        raise ParseError(f"snapshot, file {path}", f"{record!r:.80}", "an object with text or base64, or null") from error
+        raise ParseError(
+            f"snapshot, file {path}", f"{record!r:.80}", "an object with text or base64, or null"
+        ) from error
 
 
 def render(files: dict[str, bytes | None]) -> str:
     """Files as one text for a diff: credentials in addresses are left out, keys shown by their digest only."""
-    return "".join(f"# {path}\n{_shown(path, content)}" for path, content in sorted(files.items()) if content is not None)
+    return "".join(
+        f"# {path}\n{_shown(path, content)}" for path, content in sorted(files.items()) if content is not None
+    )
 
 
 def remember_for_this_boot(host: Host, key: str, value: Any) -> None:
-    """Keep ``value`` until the next boot, unless one is kept for ``key`` already: the first one is how the node booted."""
+    """Keep ``value`` until the next boot, unless one is kept for ``key``: the first one is how the node booted."""
     kept = _kept(host)
     if key in kept:
         return

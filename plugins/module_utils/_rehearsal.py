@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A change of packages tried out by apt beside the node's own configuration: everything is fetched and nothing is touched."""
+"""A change of packages tried out by apt beside the node's own configuration, which stays untouched."""
 
 from __future__ import annotations
 
@@ -71,8 +71,13 @@ class Room:
         os.symlink(target, path)
 
 
-def rehearse(host: Host, room: Room, goal: ReleaseGoal | SnapshotGoal, present: dict[str, Package],
-             changes: dict[str, bytes | None]) -> Rehearsal:
+def rehearse(
+    host: Host,
+    room: Room,
+    goal: ReleaseGoal | SnapshotGoal,
+    present: dict[str, Package],
+    changes: dict[str, bytes | None],
+) -> Rehearsal:
     """Fetch AMD's lists as they would be after ``changes`` to apt's files, and let apt simulate the way to the goal.
 
     :raises TransactionFailed: where the change could not succeed, or would not be the one wanted.
@@ -91,7 +96,11 @@ def rehearse(host: Host, room: Room, goal: ReleaseGoal | SnapshotGoal, present: 
 
 def arguments(targets: dict[str, str | None], present: dict[str, Package]) -> list[str]:
     """Targets as apt-get takes them: ``name=version``, or ``name-`` for one to remove."""
-    return [f"{name}={version}" if version else f"{name}-" for name, version in targets.items() if version or name in present]
+    return [
+        f"{name}={version}" if version else f"{name}-"
+        for name, version in targets.items()
+        if version or name in present
+    ]
 
 
 def _lay_out(host: Host, room: Room, goal: ReleaseGoal | SnapshotGoal, changes: dict[str, bytes | None]) -> None:
@@ -111,8 +120,11 @@ def _moved(content: bytes, keys: dict[str, bytes], room: Room) -> bytes:
 
 
 def _link_other_lists(host: Host, room: Room) -> None:
-    own = {prefix for path, content in _sources.read(host).items() for prefix in
-           _sources.list_prefixes(path, (content or b"").decode("utf-8", "replace"))}
+    own = {
+        prefix
+        for path, content in _sources.read(host).items()
+        for prefix in _sources.list_prefixes(path, (content or b"").decode("utf-8", "replace"))
+    }
     for name in list_optional(host, APT_LISTS):
         amd = "_rocm_" in name or "_amdgpu_" in name or name.startswith(tuple(own))
         if not amd and name not in ("lock", "partial", "auxfiles"):
@@ -121,8 +133,16 @@ def _link_other_lists(host: Host, room: Room) -> None:
 
 def _fetch(host: Host, room: Room, goal: ReleaseGoal | SnapshotGoal) -> None:
     for path in sources_of(goal):
-        argv = ["apt-get", "-c", f"{room.path}/apt.conf", "-o", f"Dir::Etc::sourcelist={room.path}{path}",
-                "-o", "Dir::Etc::sourceparts=/dev/null", "update"]
+        argv = [
+            "apt-get",
+            "-c",
+            f"{room.path}/apt.conf",
+            "-o",
+            f"Dir::Etc::sourcelist={room.path}{path}",
+            "-o",
+            "Dir::Etc::sourceparts=/dev/null",
+            "update",
+        ]
         done = host.run(argv, timeout=FETCH_TIMEOUT)
         if done.rc != 0 or _apt.fetch_failed(done.out + done.err):
             raise _apt.failure(done, "lists that can be fetched and verified")
@@ -154,8 +174,13 @@ def _check_space(host: Host, room: Room, request: list[str]) -> None:
 
 def _require(path: str, free: int, needed: int) -> None:
     if free < needed * 1.1:
-        raise TransactionFailed("disk_full", path, f"{free / 1e6:.0f} MB are free", f"{needed * 1.1 / 1e6:.0f} MB "
-                                f"(what apt counts, and a tenth)", "free some space; nothing was changed")
+        raise TransactionFailed(
+            "disk_full",
+            path,
+            f"{free / 1e6:.0f} MB are free",
+            f"{needed * 1.1 / 1e6:.0f} MB (what apt counts, and a tenth)",
+            "free some space; nothing was changed",
+        )
 
 
 def _free(host: Host, path: str) -> int:

@@ -46,9 +46,14 @@ class ReleaseGoal(NamedTuple):
     def complaints(self, present: dict[str, Package]) -> list[str]:
         """How the installed packages differ from the goal; nothing where they do not."""
         lacking = [f"{name} is not installed" for name in self.packages if not _there(present.get(name))]
-        broken = [_state_of(package) for package in present.values() if _there(package) and package.state != "installed"]
-        other = [f"{package.name} is {package.version}" for package in present.values()
-                 if self._managed(package) and not self.accepts(package.name, package.version)]
+        broken = [
+            _state_of(package) for package in present.values() if _there(package) and package.state != "installed"
+        ]
+        other = [
+            f"{package.name} is {package.version}"
+            for package in present.values()
+            if self._managed(package) and not self.accepts(package.name, package.version)
+        ]
         return lacking + broken + other
 
     def targets(self, present: dict[str, Package], index: dict[str, set[str]]) -> dict[str, str | None]:
@@ -56,8 +61,10 @@ class ReleaseGoal(NamedTuple):
 
         :raises TransactionFailed: version_unavailable, where the repositories do not offer a wanted package.
         """
-        names = {*self.packages, *(name for name, package in present.items() if self._managed(package) or name in index
-                                   and _there(package))}
+        names = {
+            *self.packages,
+            *(name for name, package in present.items() if self._managed(package) or name in index and _there(package)),
+        }
         found = {name: self._newest(name, index) for name in sorted(names)}
         for name in found:
             if found[name] is None and (name in self.packages or name.startswith(DRIVER)):
@@ -101,8 +108,11 @@ class SnapshotGoal(NamedTuple):
         """How the installed packages differ from the snapshot; nothing where they do not."""
         wanted = {name for name, package in self.recorded.items() if _there(package)}
         lacking = [f"{name} is not installed" for name in sorted(wanted) if not _there(present.get(name))]
-        return lacking + [_state_of(package) for package in present.values() if _there(package) and
-                          (package.state != "installed" or not self.accepts(package.name, package.version))]
+        return lacking + [
+            _state_of(package)
+            for package in present.values()
+            if _there(package) and (package.state != "installed" or not self.accepts(package.name, package.version))
+        ]
 
     def targets(self, present: dict[str, Package], index: dict[str, set[str]]) -> dict[str, str | None]:
         """The exact version of every package to ask apt for; None for one that the snapshot does not have.
@@ -140,15 +150,24 @@ def snapshot_goal(snapshot: dict[str, Any]) -> SnapshotGoal:
     """
     try:
         files = {path: from_record(path, record) for path, record in snapshot["apt_files"].items()}
-        packages = {name: Package(name, row["version"], row["state"], bool(row["hold"]))
-                    for name, row in snapshot["packages"].items()}
+        packages = {
+            name: Package(name, row["version"], row["state"], bool(row["hold"]))
+            for name, row in snapshot["packages"].items()
+        }
     except (KeyError, TypeError, AttributeError) as error:
-        raise ParseError("snapshot", f"{type(error).__name__}: {error}", "the snapshot that node_snapshot returned") from error
+        raise ParseError(
+            "snapshot", f"{type(error).__name__}: {error}", "the snapshot that node_snapshot returned"
+        ) from error
     return SnapshotGoal(files, packages)
 
 
-def refuse(goal: ReleaseGoal | SnapshotGoal, installs: list[Step], removes: list[str], targets: dict[str, str | None],
-           index: dict[str, set[str]]) -> None:
+def refuse(
+    goal: ReleaseGoal | SnapshotGoal,
+    installs: list[Step],
+    removes: list[str],
+    targets: dict[str, str | None],
+    index: dict[str, set[str]],
+) -> None:
     """Stop before a change that is not the one wanted.
 
     :raises TransactionFailed: where apt would take an AMD package from elsewhere, or remove what was not to be removed.
@@ -157,13 +176,22 @@ def refuse(goal: ReleaseGoal | SnapshotGoal, installs: list[Step], removes: list
         foreign = step.new not in index.get(step.name, {step.new})
         other = _release_of(step.name, step.new) is not None and not goal.accepts(step.name, step.new)
         if step.name in index and targets.get(step.name) != step.new and (foreign or other):
-            raise TransactionFailed("unmet_dependencies", step.name, f"apt would install {step.new}, which is not of this release",
-                                    f"one of {', '.join(sorted(index[step.name]))}", "look for another repository or pin: "
-                                    f"apt-cache policy {step.name}")
+            raise TransactionFailed(
+                "unmet_dependencies",
+                step.name,
+                f"apt would install {step.new}, which is not of this release",
+                f"one of {', '.join(sorted(index[step.name]))}",
+                f"look for another repository or pin: apt-cache policy {step.name}",
+            )
     unasked = [name for name in removes if name not in targets or targets[name] is not None]
     if unasked:
-        raise TransactionFailed("unmet_dependencies", ", ".join(unasked), "apt would remove it", "only AMD packages that the "
-                                "release does not have are removed", "remove what conflicts, or name it in packages")
+        raise TransactionFailed(
+            "unmet_dependencies",
+            ", ".join(unasked),
+            "apt would remove it",
+            "only AMD packages that the release does not have are removed",
+            "remove what conflicts, or name it in packages",
+        )
 
 
 def installed(present: dict[str, Package]) -> dict[str, Package]:
@@ -173,8 +201,13 @@ def installed(present: dict[str, Package]) -> dict[str, Package]:
 
 def _unavailable(name: str, wanted: str, index: dict[str, set[str]]) -> TransactionFailed:
     offered = ", ".join(sorted(index.get(name, ()))) or "nothing"
-    return TransactionFailed("version_unavailable", name, f"the repositories offer {offered}", wanted,
-                             "check the address and that the mirror still carries this release")
+    return TransactionFailed(
+        "version_unavailable",
+        name,
+        f"the repositories offer {offered}",
+        wanted,
+        "check the address and that the mirror still carries this release",
+    )
 
 
 def _release_of(name: str, version: str) -> str | None:

@@ -29,7 +29,7 @@ _PLAIN_TEXT = re.compile(r"[\x21-\x7e]+")
 
 
 class Repository(NamedTuple):
-    """AMD's two repositories, as addresses that are complete; ``origin`` is what their Release files call themselves."""
+    """AMD's two repositories, as complete addresses; ``origin`` is what their Release files call themselves."""
 
     rocm: str
     driver: str
@@ -49,8 +49,10 @@ def wanted_files(repository: Repository) -> dict[str, bytes | None]:
             raise ParseError(f"repository, {name}", f"{value!r}", "one word without blanks")
     if "BEGIN PGP PUBLIC KEY BLOCK" not in repository.key:
         raise ParseError("key", f"{repository.key[:40]!r}", "an armored public key", "gpg --armor --export KEY")
-    lines = [f"deb [arch=amd64 signed-by={KEY}] {address} {repository.suite} {repository.component}\n"
-             for address in (repository.rocm, repository.driver)]
+    lines = [
+        f"deb [arch=amd64 signed-by={KEY}] {address} {repository.suite} {repository.component}\n"
+        for address in (repository.rocm, repository.driver)
+    ]
     return {
         KEY: (repository.key.strip() + "\n").encode(),
         SOURCES: "".join(lines).encode(),
@@ -78,7 +80,9 @@ def amd_files(host: Host) -> dict[str, bytes | None]:
     return {SOURCES: None, PIN: None, **found, **{key: read_optional(host, key) for key in sorted(keys | {KEY})}}
 
 
-def without_amd(configured: dict[str, bytes | None], keep: set[str], origin: str = AMD_ORIGIN) -> dict[str, bytes | None]:
+def without_amd(
+    configured: dict[str, bytes | None], keep: set[str], origin: str = AMD_ORIGIN
+) -> dict[str, bytes | None]:
     """What has to change so that only the files in ``keep`` name AMD: a file emptied by that is removed (None)."""
     changes: dict[str, bytes | None] = {}
     for path, content in configured.items():

@@ -67,8 +67,8 @@ options:
     default: true
   snapshot:
     description:
-      - Go back to exactly what P(fleetops.instinct.node_snapshot#module) recorded - repository files, pins, keyrings, versions and
-        holds. Packages of AMD that the snapshot does not have are removed.
+      - Go back to exactly what M(fleetops.instinct.node_snapshot) recorded - repository files, pins, keyrings,
+        versions and holds. Packages of AMD that the snapshot does not have are removed.
     type: dict
   lock_timeout:
     description: Seconds to wait for another process that holds the package manager's lock.
@@ -133,8 +133,8 @@ reboot_required:
   type: bool
 kind:
   description:
-    - The cause of a failure - package_manager_locked, dkms_build_failed, disk_full, file_conflict, repository_unreachable,
-      repository_untrusted, version_unavailable, unmet_dependencies or unknown.
+    - The cause of a failure - package_manager_locked, dkms_build_failed, disk_full, file_conflict,
+      repository_unreachable, repository_untrusted, version_unavailable, unmet_dependencies or unknown.
   returned: when a change failed
   type: str
 """
@@ -180,7 +180,8 @@ def body(module: AnsibleModule) -> dict:
 
 def main() -> None:
     run_module(
-        SPEC, body,
+        SPEC,
+        body,
         required_one_of=[("release", "snapshot")],
         mutually_exclusive=[("release", "snapshot"), ("driver", "snapshot"), ("repository", "snapshot")],
         required_together=[("release", "driver", "repository", "key")],
