@@ -22,7 +22,9 @@ GRUB_FOLDER = "/etc/default/grub.d"
 _HEAD = "# Written by fleetops.instinct.kernel_settings: a change made here by hand is undone.\n"
 _ASSIGNMENT = re.compile(
     r"""^[ \t]*(?:export[ \t]+)?(?P<name>GRUB_CMDLINE_LINUX(?:_DEFAULT)?)(?P<more>\+?)="""
-    r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;#]*))""", re.MULTILINE | re.DOTALL)
+    r"""(?:"(?P<double>(?:[^"\\]|\\.)*)"|'(?P<single>[^']*)'|(?P<bare>[^\s;#]*))""",
+    re.MULTILINE | re.DOTALL,
+)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:=[A-Za-z0-9_.,:;/@%+=*!?-]*)?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -42,7 +44,10 @@ def wanted_files(module_options: dict[str, dict[str, Any]], sysctl: dict[str, An
     :raises ParseError: where a name or a value could not stand in such a file.
     """
     options = [_options_line(module, parameters) for module, parameters in sorted(module_options.items()) if parameters]
-    settings = [f"{_checked(_SYSCTL_KEY, 'sysctl', key)} = {_value('sysctl', key, value)}" for key, value in sorted(sysctl.items())]
+    settings = [
+        f"{_checked(_SYSCTL_KEY, 'sysctl', key)} = {_value('sysctl', key, value)}"
+        for key, value in sorted(sysctl.items())
+    ]
     return {MODPROBE: _file(options), SYSCTL: _file(settings)}
 
 
@@ -72,7 +77,7 @@ def parse_drop_in(content: bytes | None) -> list[str]:
 def plan_grub(wanted: list[str], sources: dict[str, str]) -> GrubPlan:
     """The drop-in that adds those wanted arguments that no other file of grub's gives.
 
-    :param sources: text of /etc/default/grub and of every file in grub.d, by path; the drop-in itself may be among them.
+    :param sources: text of /etc/default/grub and of the files in grub.d, by path; the drop-in itself may be among them.
     :raises ParseError: where an argument is malformed, or a file that is read after the drop-in undoes it.
     """
     for token in wanted:
@@ -81,7 +86,11 @@ def plan_grub(wanted: list[str], sources: dict[str, str]) -> GrubPlan:
     before = [text for path, text in others if path == GRUB_DEFAULT or path < DROP_IN]
     own = missing(wanted, _line(evaluate([text for _path, text in others])))
     content = _drop_in(own)
-    parts = [*before, (content or b"").decode(), *[text for path, text in others if path > DROP_IN and path != GRUB_DEFAULT]]
+    parts = [
+        *before,
+        (content or b"").decode(),
+        *[text for path, text in others if path > DROP_IN and path != GRUB_DEFAULT],
+    ]
     line = _line(evaluate(parts))
     _refuse_undone(missing(wanted, line), others)
     return GrubPlan(content, line)
@@ -117,9 +126,12 @@ def _refuse_undone(undone: list[str], others: list[tuple[str, str]]) -> None:
         return
     names = {key_of(token) for token in undone}
     after = [path for path, text in others if path > DROP_IN and path != GRUB_DEFAULT and _ASSIGNMENT.search(text)]
-    raise ParseError(after[-1] if after else DROP_IN, f"undoes {' '.join(undone)} ({', '.join(sorted(names))})",
-                     f"a file that adds to the command line that {DROP_IN} leaves",
-                     "let it begin with $GRUB_CMDLINE_LINUX_DEFAULT, or take the argument out of it")
+    raise ParseError(
+        after[-1] if after else DROP_IN,
+        f"undoes {' '.join(undone)} ({', '.join(sorted(names))})",
+        f"a file that adds to the command line that {DROP_IN} leaves",
+        "let it begin with $GRUB_CMDLINE_LINUX_DEFAULT, or take the argument out of it",
+    )
 
 
 def _drop_in(own: list[str]) -> bytes | None:
@@ -129,8 +141,10 @@ def _drop_in(own: list[str]) -> bytes | None:
 
 
 def _options_line(module: str, parameters: dict[str, Any]) -> str:
-    words = [f"{_checked(_NAME, 'module_options', name)}={_value('module_options', name, value)}"
-             for name, value in sorted(parameters.items())]
+    words = [
+        f"{_checked(_NAME, 'module_options', name)}={_value('module_options', name, value)}"
+        for name, value in sorted(parameters.items())
+    ]
     return f"options {_checked(_NAME, 'module_options', module)} {' '.join(words)}"
 
 
@@ -143,7 +157,9 @@ def _value(option: str, key: str, value: Any) -> str:
 
 def _checked(form: re.Pattern[str], option: str, text: str) -> str:
     if not form.fullmatch(str(text)):
-        raise ParseError(option, f"{text!r}", "a name, or name=value without blanks or quotes" if option == "cmdline" else "a name")
+        raise ParseError(
+            option, f"{text!r}", "a name, or name=value without blanks or quotes" if option == "cmdline" else "a name"
+        )
     return str(text)
 
 

@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt, _kernel
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import GRUB_CFG, grub_next_entry, missing, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import (
+    GRUB_CFG,
+    grub_next_entry,
+    missing,
+    tokens,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     CommandFailed,
     FleetError,
@@ -87,7 +92,9 @@ def plan(host: Host, wanted: Wanted, current: dict[str, bytes | None]) -> Change
     files = differing(current, wanted.files)
     # A run that was killed between the two leaves a drop-in that grub.cfg does not know of.
     unseen = bool(wanted.cmdline) and bool(missing(wanted.cmdline, grub_next_entry_or_fail(host)))
-    return Change(files, _kernel.DROP_IN in files or unseen, _kernel.MODPROBE in files, _live_changes(host, wanted, current))
+    return Change(
+        files, _kernel.DROP_IN in files or unseen, _kernel.MODPROBE in files, _live_changes(host, wanted, current)
+    )
 
 
 def settle(host: Host, params: dict[str, Any], check_mode: bool) -> Outcome:
@@ -126,7 +133,9 @@ def grub_next_entry_or_fail(host: Host) -> list[str]:
         raise
 
 
-def _apply(host: Host, wanted: Wanted, change: Change, current: dict[str, bytes | None], before: dict[str, str | None]) -> None:
+def _apply(
+    host: Host, wanted: Wanted, change: Change, current: dict[str, bytes | None], before: dict[str, str | None]
+) -> None:
     _remember(host, wanted, current, before)
     put(host, change.files)
     try:
@@ -157,8 +166,12 @@ def _remember(host: Host, wanted: Wanted, current: dict[str, bytes | None], befo
 def _require_next_boot(host: Host, cmdline: list[str]) -> None:
     absent = missing(cmdline, grub_next_entry(host).cmdline)
     if absent:
-        raise ParseError(GRUB_CFG, f"the next boot would not carry {' '.join(absent)}", "every wanted argument",
-                         f"look for what sets the command line besides {_kernel.GRUB_DEFAULT} and {_kernel.GRUB_FOLDER}")
+        raise ParseError(
+            GRUB_CFG,
+            f"the next boot would not carry {' '.join(absent)}",
+            "every wanted argument",
+            f"look for what sets the command line besides {_kernel.GRUB_DEFAULT} and {_kernel.GRUB_FOLDER}",
+        )
 
 
 def _run(host: Host, argv: list[str], wanted: str) -> None:
@@ -167,18 +180,30 @@ def _run(host: Host, argv: list[str], wanted: str) -> None:
         raise _apt.failure(done, wanted)
     if done.rc != 0:
         lines = (done.err or done.out).strip().splitlines()
-        raise CommandFailed(argv[0], f"status {done.rc}: {lines[-1] if lines else 'no message'}", wanted,
-                            "do not reboot; see that /boot has space", done.out + done.err)
+        raise CommandFailed(
+            argv[0],
+            f"status {done.rc}: {lines[-1] if lines else 'no message'}",
+            wanted,
+            "do not reboot; see that /boot has space",
+            done.out + done.err,
+        )
 
 
 def _require_grub(host: Host) -> None:
     if not host.exists(_kernel.GRUB_DEFAULT) or not host.exists(UPDATE_GRUB):
-        raise UnsupportedPlatform("boot loader", f"no {_kernel.GRUB_DEFAULT} or no {UPDATE_GRUB}", "grub as Debian and Ubuntu set it up",
-                                  "set the command line by hand, and leave cmdline empty here")
+        raise UnsupportedPlatform(
+            "boot loader",
+            f"no {_kernel.GRUB_DEFAULT} or no {UPDATE_GRUB}",
+            "grub as Debian and Ubuntu set it up",
+            "set the command line by hand, and leave cmdline empty here",
+        )
 
 
 def _grub_sources(host: Host) -> dict[str, str]:
-    paths = [_kernel.GRUB_DEFAULT, *[f"{_kernel.GRUB_FOLDER}/{name}" for name in list_optional(host, _kernel.GRUB_FOLDER)]]
+    paths = [
+        _kernel.GRUB_DEFAULT,
+        *[f"{_kernel.GRUB_FOLDER}/{name}" for name in list_optional(host, _kernel.GRUB_FOLDER)],
+    ]
     texts = {path: read_optional(host, path) for path in paths}
     return {path: text.decode("utf-8", "replace") for path, text in texts.items() if text is not None}
 
@@ -188,7 +213,9 @@ def _recorded_files(snapshot: dict[str, Any]) -> dict[str, bytes | None]:
         records = snapshot["kernel_settings"]["files"]
         return {path: from_record(path, records[path]) for path in _kernel.OWN_FILES}
     except (KeyError, TypeError) as error:
-        raise ParseError("snapshot", f"{type(error).__name__}: {error}", "the snapshot that node_snapshot returned") from error
+        raise ParseError(
+            "snapshot", f"{type(error).__name__}: {error}", "the snapshot that node_snapshot returned"
+        ) from error
 
 
 def _live_changes(host: Host, wanted: Wanted, current: dict[str, bytes | None]) -> dict[str, str]:
@@ -201,7 +228,9 @@ def _live_changes(host: Host, wanted: Wanted, current: dict[str, bytes | None]) 
 
 def _orphans(host: Host, wanted: Wanted, current: dict[str, bytes | None]) -> list[str]:
     """Keys taken out whose value before us is not known: it is back after a boot."""
-    dropped = set(_kernel.parse_sysctl(current[_kernel.SYSCTL])) - set(_kernel.parse_sysctl(wanted.files[_kernel.SYSCTL]))
+    dropped = set(_kernel.parse_sysctl(current[_kernel.SYSCTL])) - set(
+        _kernel.parse_sysctl(wanted.files[_kernel.SYSCTL])
+    )
     return sorted(key for key in dropped if remembered(host, f"sysctl {key}") is None)
 
 
@@ -210,7 +239,9 @@ def _live(host: Host, key: str) -> str | None:
         return " ".join(host.read(_live_path(key)).split())
     except Unreadable as error:
         if error.missing:
-            raise ParseError(f"sysctl {key}", f"the kernel has no {_live_path(key)}", "a setting that this kernel knows") from error
+            raise ParseError(
+                f"sysctl {key}", f"the kernel has no {_live_path(key)}", "a setting that this kernel knows"
+            ) from error
         raise
 
 

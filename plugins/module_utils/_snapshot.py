@@ -12,16 +12,37 @@ from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _driver, _kernel, _sources
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, tokens
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError, Unreadable, UnsupportedPlatform
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
+    FleetError,
+    ParseError,
+    Unreadable,
+    UnsupportedPlatform,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import BOOT_ID, read_optional, to_record
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package, apt_index, dpkg_packages, package_manager
+from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
+    Package,
+    apt_index,
+    dpkg_packages,
+    package_manager,
+)
 
 FOLDER = "/var/lib/fleetops/snapshots"
 SCHEMA = 1
 
 _ROLLOUT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_KEYS = ("schema", "rollout", "packages", "apt_files", "kernel_settings", "kernel", "driver", "rocm_path", "boot_id", "rollback")
+_KEYS = (
+    "schema",
+    "rollout",
+    "packages",
+    "apt_files",
+    "kernel_settings",
+    "kernel",
+    "driver",
+    "rocm_path",
+    "boot_id",
+    "rollback",
+)
 
 
 def path_of(folder: str, rollout: str) -> str:
@@ -44,27 +65,47 @@ def take(host: Host, rollout: str) -> dict[str, Any]:
     packages = dpkg_packages(host)
     # An empty index means that no list was fetched, not that nothing is offered.
     index = apt_index(host) or None
-    obtainable = {name: (package.version in index.get(name, ()) if index is not None else None)
-                  for name, package in sorted(packages.items()) if package.state == "installed"}
+    obtainable = {
+        name: (package.version in index.get(name, ()) if index is not None else None)
+        for name, package in sorted(packages.items())
+        if package.state == "installed"
+    }
     why = why_not_ready(packages, obtainable)
     return {
-        "schema": SCHEMA, "rollout": rollout, "boot_id": host.read(BOOT_ID).strip(),
-        "packages": {name: {"version": p.version, "state": p.state, "hold": p.hold} for name, p in sorted(packages.items())},
-        "obtainable": obtainable, "rollback": {"ready": not why, "why": why},
+        "schema": SCHEMA,
+        "rollout": rollout,
+        "boot_id": host.read(BOOT_ID).strip(),
+        "packages": {
+            name: {"version": p.version, "state": p.state, "hold": p.hold} for name, p in sorted(packages.items())
+        },
+        "obtainable": obtainable,
+        "rollback": {"ready": not why, "why": why},
         "apt_files": {path: to_record(content) for path, content in sorted(_sources.amd_files(host).items())},
         "kernel_settings": {"files": {path: to_record(read_optional(host, path)) for path in _kernel.OWN_FILES}},
-        "kernel": _kernels(host), "driver": {"loaded": _optional(host, _driver.LOADED)}, "rocm_path": _link(host, "/opt/rocm"),
+        "kernel": _kernels(host),
+        "driver": {"loaded": _optional(host, _driver.LOADED)},
+        "rocm_path": _link(host, "/opt/rocm"),
     }
 
 
 def why_not_ready(packages: dict[str, Package], obtainable: dict[str, bool | None]) -> list[str]:
     """Why the node could not be brought back to these packages; nothing where it could. Pure."""
-    broken = [f"{name} {package.version} is {package.state}" for name, package in sorted(packages.items())
-              if package.state not in ("installed", "config-files", "not-installed")]
-    gone = [f"{name} {packages[name].version} is no longer offered by the repositories"
-            for name, offered in obtainable.items() if offered is False]
+    broken = [
+        f"{name} {package.version} is {package.state}"
+        for name, package in sorted(packages.items())
+        if package.state not in ("installed", "config-files", "not-installed")
+    ]
+    gone = [
+        f"{name} {packages[name].version} is no longer offered by the repositories"
+        for name, offered in obtainable.items()
+        if offered is False
+    ]
     unknown = [name for name, offered in obtainable.items() if offered is None]
-    lists = [f"no package lists on the node: cannot tell whether {len(unknown)} packages are still offered"] if unknown else []
+    lists = (
+        [f"no package lists on the node: cannot tell whether {len(unknown)} packages are still offered"]
+        if unknown
+        else []
+    )
     return broken + gone + lists
 
 
@@ -95,8 +136,12 @@ def keep(host: Host, path: str, snapshot: dict[str, Any]) -> None:
 
 
 def _corrupt(path: str, seen: str) -> ParseError:
-    return ParseError(path, seen, "a snapshot as node_snapshot writes it",
-                      "move the file away if it is not needed; a new one records the node as it is now, which may be half changed")
+    return ParseError(
+        path,
+        seen,
+        "a snapshot as node_snapshot writes it",
+        "move the file away if it is not needed; a new one records the node as it is now, which may be half changed",
+    )
 
 
 def _kernels(host: Host) -> dict[str, Any]:
@@ -105,7 +150,11 @@ def _kernels(host: Host) -> dict[str, Any]:
         following: dict[str, Any] = {"next_boot": entry.kernel, "next_boot_cmdline": entry.cmdline}
     except FleetError:
         following = {"next_boot": None, "next_boot_cmdline": None}
-    return {"running": host.read(_driver.RUNNING_KERNEL).strip(), "cmdline": tokens(host.read("/proc/cmdline")), **following}
+    return {
+        "running": host.read(_driver.RUNNING_KERNEL).strip(),
+        "cmdline": tokens(host.read("/proc/cmdline")),
+        **following,
+    }
 
 
 def _optional(host: Host, path: str) -> str | None:

@@ -13,13 +13,13 @@ author:
   - fleetops.instinct contributors (@fleetops)
 description:
   - What is not named is not set by this collection; an empty set takes its drop-ins away again.
-  - Arguments go into C(/etc/default/grub.d/99-fleetops.cfg), as far as no other file gives them already, and the generated
-    C(/boot/grub/grub.cfg) is read back to see that the next boot carries every one of them.
+  - Arguments go into C(/etc/default/grub.d/99-fleetops.cfg), as far as no other file gives them already, and the
+    generated C(/boot/grub/grub.cfg) is read back to see that the next boot carries every one of them.
   - A file that is read after the drop-in and undoes it makes the module fail before anything is changed, and is named.
-  - Module options go into C(/etc/modprobe.d/fleetops-instinct.conf), with a new initramfs, since some distributions read
-    them only from there.
-  - Sysctl settings go into C(/etc/sysctl.d/90-fleetops.conf) and are set live. One that is taken out again before the next
-    boot gets the value back that it had.
+  - Module options go into C(/etc/modprobe.d/fleetops-instinct.conf), with a new initramfs, since some distributions
+    read them only from there.
+  - Sysctl settings go into C(/etc/sysctl.d/90-fleetops.conf) and are set live. One that is taken out again before the
+    next boot gets the value back that it had.
 options:
   cmdline:
     description: Arguments that the command line must carry, such as V(iommu=pt).
@@ -83,7 +83,9 @@ settings:
       description: Whether the initramfs is made anew.
       type: bool
 reboot_required:
-  description: Whether the running kernel lacks a wanted argument, still has one that was taken out, or runs with other module options.
+  description:
+    - Whether the running kernel lacks a wanted argument, still has one that was taken out, or runs with other module
+      options.
   returned: success
   type: bool
 """
@@ -108,7 +110,12 @@ def body(module: AnsibleModule) -> dict:
     told = {
         "changed": bool(change),
         "reboot_required": outcome.reboot_required,
-        "settings": {"files": sorted(change.files), "live": change.live, "grub": change.grub, "initramfs": change.initramfs},
+        "settings": {
+            "files": sorted(change.files),
+            "live": change.live,
+            "grub": change.grub,
+            "initramfs": change.initramfs,
+        },
     }
     if module._diff:
         told["diff"] = {"before": shown(outcome, after=False), "after": shown(outcome, after=True)}

@@ -12,11 +12,11 @@ version_added: 0.1.0
 author:
   - fleetops.instinct contributors (@fleetops)
 description:
-  - Records AMD's packages with their exact versions, states and holds, the source, pin and keyring files that name AMD's
-    repositories, this collection's kernel settings, both command lines, the loaded driver, and whether each package can
-    still be had.
-  - The first snapshot of a rollout stays. A later run returns it and changes nothing, so that a resumed rollout does not
-    record a node that is half changed.
+  - Records AMD's packages with their exact versions, states and holds, the source, pin and keyring files that name
+    AMD's repositories, this collection's kernel settings, both command lines, the loaded driver, and whether each
+    package can still be had.
+  - The first snapshot of a rollout stays. A later run returns it and changes nothing, so that a resumed rollout does
+    not record a node that is half changed.
   - The file is readable by root only, since source files may hold credentials. The result holds the same.
 options:
   rollout:
@@ -71,7 +71,7 @@ snapshot:
       description: C(ready), and C(why) it is not.
       type: dict
     apt_files:
-      description: By path, C(text) or C(base64) of the files that name AMD's repositories; null for one that is not there.
+      description: By path, C(text) or C(base64) of the files that name AMD's repositories; null for no file.
       type: dict
     kernel_settings:
       description: The drop-ins of M(fleetops.instinct.kernel_settings), in C(files) as in C(apt_files).
