@@ -24,7 +24,7 @@ class ActionModule(action.FleetAction):
         node, here = task_vars["inventory_hostname"], args["rollout"]
         plan = load_plan(here["plan"])
         view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
-        if not self.checking:
+        if here["epoch"] is not None and not self.checking:
             self._admit(Ledger.open(rollout.ledger_path(here["dir"])), plan, node, here)
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 

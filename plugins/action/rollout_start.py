@@ -32,9 +32,10 @@ class ActionModule(action.FleetAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         start = self._rollback if args["mode"] == "rollback" else self._upgrade
         plan, directory, waves = start(args)
-        epoch = None if self.checking else self._lease(directory, plan["policy"])
+        started = rollout.ledger_path(directory).exists()
         facts = {
-            "mode": args["mode"], "plan_id": plan["plan_id"], "dir": str(directory), "epoch": epoch,
+            "mode": args["mode"], "plan_id": plan["plan_id"], "dir": str(directory) if started else None,
+            "epoch": self._open(directory, plan["policy"], args["mode"]) if started and waves and not self.checking else None,
             "plan": str(rollout.plan_path(args["fleet_dir"], plan["plan_id"])),
             "waves": waves, "order": [node for wave in waves for node in wave], "sizes": [len(wave) for wave in waves],
         }
@@ -49,7 +50,7 @@ class ActionModule(action.FleetAction):
         untouched = {node for node in plan["nodes"] if nodes.get(node, {}).get("state", "planned") == "planned"}
         found = this_runs_records(args["fleet_dir"], [node for node in args["nodes"] if node in untouched])
         check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
-        if not path.exists() and not self.checking:
+        if plan["nodes"] and not path.exists() and not self.checking:
             Ledger.create(path, plan)
         return plan, directory, rollout.upgrade_waves(plan, nodes, args["nodes"])
 
@@ -63,7 +64,10 @@ class ActionModule(action.FleetAction):
         return ledger.plan(), directory, rollout.rollback_waves(ledger.plan(), nodes, args["nodes"], args["incident"])
 
     @staticmethod
-    def _lease(directory: Path, policy: dict[str, Any]) -> int:
-        # each write renews it; the longest silences are a drain and a reboot
+    def _open(directory: Path, policy: dict[str, Any], mode: str) -> int:
+        # each write renews the lease; the longest silences are a drain and a reboot
         ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
-        return Ledger.open(rollout.ledger_path(directory)).take_lease(action.owner(), ttl=ttl)
+        ledger = Ledger.open(rollout.ledger_path(directory))
+        epoch = ledger.take_lease(action.owner(), ttl=ttl)
+        ledger.note(epoch, None, f"{mode} begins", {"mode": mode})
+        return epoch

@@ -89,6 +89,12 @@ def was_changed(row: Mapping[str, Any]) -> bool:
     return bool(row.get("has_snapshot")) and state != "restored"
 
 
+def mode_of(events: Iterable[Mapping[str, Any]]) -> str:
+    """Which way a rollout goes, by the last note that opened a run of it: ``upgrade`` or ``rollback``."""
+    modes = [event["data"]["mode"] for event in events if event["kind"] == "note" and "mode" in (event["data"] or {})]
+    return str(modes[-1]) if modes else "upgrade"
+
+
 def action_for(current: str, new: str, allowed: Iterable[str]) -> str | None:
     """The named action that a step needs: None where the step is an ordinary one, else the first allowed one that fits."""
     for action in (None, *allowed):
