@@ -52,7 +52,8 @@ def verdict(plan: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
         return f"{name}: nothing to do."
     told = ", ".join(f"{number} {state.replace('_', ' ')}" for state, number in counts.items())
     if outcome["clean"]:
-        return f"{name}: CLEAN. {plural(total, 'node')}: {told}."
+        word = "ROLLED BACK" if counts.get("restored") else "CLEAN"
+        return f"{name}: {word}. {plural(total, 'node')}: {told}."
     missing = [f"{len(outcome[key])} {key}" for key in ("lost", "unfinished") if outcome[key]]
     word = "NOT CLEAN" if outcome["lost"] else "NOT FINISHED"
     return f"{name}: {word}, {', '.join(missing)}. {plural(total, 'node')}: {told}."

@@ -142,6 +142,14 @@ def test_the_rollout_report_gives_its_verdict_first(states, word):
     assert word in report.rollout_report(plan, nodes, outcome(plan, nodes), width=300).splitlines()[0]
 
 
+def test_a_rollout_that_was_rolled_back_whole_is_not_called_clean_but_rolled_back():
+    plan = make_plan()
+    nodes = make_nodes(plan, g01="restored", g02="restored", g10="restored")
+    text = report.rollout_report(plan, nodes, outcome(plan, nodes, rollback=True), width=300)
+    assert "ROLLED BACK. 3 nodes: 3 restored." in text
+    assert "What to do" not in text
+
+
 @pytest.mark.parametrize("state", [s for s in words.NEXT_STEP if s not in ("planned", "unknown")] + ["activating"])
 def test_every_trouble_comes_with_its_reason_and_a_way_on(state):
     plan = make_plan()
