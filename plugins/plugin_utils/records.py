@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ from urllib.parse import quote
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 _NEEDED = ("node", "run_id", "class", "findings", "steps", "rollback")
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*").fullmatch
 
 
 class RecordError(FleetError):
@@ -85,25 +87,29 @@ def read_records(
     :param run_id: leave out what another run wrote.
     :raises RecordError: naming the file that is not a whole record.
     """
-    found = {}
+    folder, found = os.path.join(fleet_dir, "records"), {}
     for node in nodes:
-        path = record_path(fleet_dir, node)
-        try:
-            with open(path, "rb") as stream:
-                text = stream.read()
-        except FileNotFoundError:
-            continue
-        except OSError as problem:
-            raise _broken(path, f"cannot be read: {problem.strerror}") from problem
-        record = _parsed(text, path, node)
-        if run_id is None or record["run_id"] == run_id:
+        path = f"{folder}/{_file_name(node)}.json"
+        text = _content(path)
+        record = _parsed(text, path, node) if text is not None else None
+        if record is not None and run_id in (None, record["run_id"]):
             found[node] = record
     return found
 
 
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise _broken(path, f"cannot be read: {problem.strerror}") from problem
+
+
 def _parsed(text: bytes, path: str, node: str) -> dict[str, Any]:
     try:
-        record = json.loads(text)
+        record = json.loads(text.decode("utf-8", "surrogatepass"))
     except ValueError as problem:
         raise _broken(path, f"is not JSON: {problem}") from problem
     if not isinstance(record, dict) or record.get("schema") != 1:
@@ -120,6 +126,8 @@ def _broken(path: str, seen: str) -> RecordError:
 
 def _file_name(node: str) -> str:
     # Inventory names may hold what a file name must not, such as a slash.
+    if _PLAIN(node):
+        return node
     name = quote(node, safe="-_.~ :@[]()+,=")
     return f"%2E{name[1:]}" if name.startswith(".") else name
 

@@ -1,0 +1,134 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who may go: the nodes that are fit for a plan, the room each product leaves, and every reason to refuse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import nearest
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import Member, least_in_service, room
+
+Record = Mapping[str, Any]
+_SHOWN = 10
+
+
+class PlanError(FleetError):
+    """No plan can be made of this, or a file is not a plan."""
+
+
+def refuse_gaps(records: Mapping[str, Record], nodes: list[str], policy: Mapping[str, Any]) -> None:
+    """Refuse a fleet of which a node has no record, and a policy that excludes a node nobody knows."""
+    absent = [node for node in nodes if node not in records]
+    if absent:
+        raise PlanError(few(absent), "no record of this run", "a record of every node", "run the audit of all of them")
+    for name in policy["exclude"]:
+        if name not in records:
+            raise PlanError(
+                f"policy: exclude {name}", "is not a node of this fleet", nearest(name, nodes), "correct it"
+            )
+
+
+def excluded(records: Mapping[str, Record], nodes: list[str], policy: Mapping[str, Any]) -> dict[str, str]:
+    """The nodes that stay out, with the reason; refused as a whole where the policy says so."""
+    by_name = {node: "taken out by the policy" for node in nodes if node in policy["exclude"]}
+    unfit = {
+        node: f"{records[node]['class']}: {first_reason(records[node])}"
+        for node in nodes
+        if node not in by_name and records[node]["class"] not in ("may_move", "at_target")
+    }
+    if unfit and policy["unfit_nodes"] == "refuse":
+        rows = [f"{node} is {why}" for node, why in unfit.items()]
+        raise PlanError(
+            f"{len(unfit)} of {len(nodes)} nodes",
+            "; ".join(rows[:_SHOWN]) + _more(rows),
+            "every node fit to move",
+            "mend them, take them out by policy exclude, or set unfit_nodes: exclude",
+        )
+    both = {**by_name, **unfit}
+    return {node: both[node] for node in nodes if node in both}
+
+
+def refuse_no_way_back(records: Mapping[str, Record], fit: list[str], policy: Mapping[str, Any]) -> None:
+    """Refuse nodes that could not be brought back to what they run now, unless the policy accepts that."""
+    rows = [f"{node}: {_why_no_way_back(records[node])}" for node in fit if not records[node]["rollback"]["ready"]]
+    if rows and policy["require_rollback"]:
+        raise PlanError(
+            f"{len(rows)} of {len(fit)} nodes",
+            f"there would be no way back: {'; '.join(rows[:_SHOWN])}{_more(rows)}",
+            "what is installed now can be had again",
+            "bring the old repository back to the node's package lists, or set require_rollback: false and accept it",
+        )
+
+
+def _why_no_way_back(record: Record) -> str:
+    return ", ".join(record["rollback"]["why"][:2]) or "not ready"
+
+
+def capacity(
+    records: Mapping[str, Record], nodes: list[str], out_names: Mapping[str, str]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Of each product, the nodes there are and those that are out of service before anything begins."""
+    fleet = Counter(records[node]["product"] for node in nodes if records[node]["product"])
+    out = Counter(records[node]["product"] for node in out_names if records[node]["product"])
+    # A node nobody could ask may be of any product, so it counts as one that is out, for each of them.
+    strangers = sum(not records[node]["product"] and records[node].get("gpu_count") != 0 for node in nodes)
+    return (
+        {name: fleet[name] + strangers for name in sorted(fleet)},
+        {name: out[name] + strangers for name in sorted(fleet)},
+    )
+
+
+def rooms(
+    products: set[str],
+    fleet: Mapping[str, int],
+    out: Mapping[str, int],
+    policy: Mapping[str, Any],
+    left_out: tuple[Mapping[str, Record], Mapping[str, str]],
+) -> dict[str, int]:
+    """Of each product to be moved, how many nodes may be out at once; refused where that is none."""
+    percent = policy["capacity_floor_percent"]
+    frees = {name: room(fleet[name], out[name], percent) for name in sorted(products)}
+    for name, free in frees.items():
+        if free < 1:
+            least = least_in_service(fleet[name], percent)
+            gone = [node for node in left_out[1] if left_out[0][node]["product"] in (name, None)]
+            seen = f"{fleet[name]} in the fleet, {out[name]} out of service"
+            raise PlanError(
+                f"product {name}",
+                seen + (f" ({few(gone)})" if gone else ""),
+                f"{least} in service at all times (capacity_floor_percent {percent:g}) and at least one to take",
+                "mend the nodes that are out, or lower capacity_floor_percent",
+            )
+    return frees
+
+
+def members(
+    records: Mapping[str, Record], fit: list[str], topology: Mapping[str, str | None], policy: Mapping[str, Any]
+) -> list[Member]:
+    """The fit nodes with product and failure domain; refused where a rack is not known."""
+    by_rack = policy["failure_domain"] == "rack"
+    lost = [node for node in fit if by_rack and not topology.get(node)]
+    if lost:
+        raise PlanError(
+            few(lost),
+            "no rack is known",
+            "the host variable fleet_rack on every node",
+            "set fleet_rack in the inventory, or failure_domain: none in the policy",
+        )
+    return [Member(node, records[node]["product"], topology[node] if by_rack else None) for node in fit]
+
+
+def few(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:_SHOWN]) + _more(names)
+
+
+def _more(rows: list[str]) -> str:
+    return f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
