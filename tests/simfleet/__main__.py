@@ -38,7 +38,8 @@ def _down(args: argparse.Namespace) -> int:
 def _row(node: str, facts: dict[str, Any]) -> str:
     faults = ", ".join(fault["effect"] for fault in facts["faults"]) or "-"
     rocm = facts["packages"].get("rocm-core", "-").split()[0]
-    return f"{node:8} {facts['state']:5} {facts['address']:14} {facts['rack']:5} boots {facts['boots']:<3} driver {facts['driver'] or '-':9} rocm {rocm:24} {faults}"
+    place = f"{node:8} {facts['state']:5} {facts['address']:14} {facts['rack']:5}"
+    return f"{place} boots {facts['boots']:<3} driver {facts['driver'] or '-':9} rocm {rocm:22} {faults}"
 
 
 def _status(args: argparse.Namespace) -> int:
@@ -81,7 +82,8 @@ def _ssh(args: argparse.Namespace) -> int:
     if args.node not in inventory["hosts"]:
         raise SimfleetError(f"node: saw {args.node!r}; the fleet has {', '.join(inventory['hosts'])}")
     shared = inventory["vars"]
-    options = shared["ansible_ssh_common_args"].split() + ["-i", shared["ansible_ssh_private_key_file"], "-p", str(shared["ansible_port"])]
+    options = shared["ansible_ssh_common_args"].split()
+    options += ["-i", shared["ansible_ssh_private_key_file"], "-p", str(shared["ansible_port"])]
     address = inventory["hosts"][args.node]["ansible_host"]
     return subprocess.call(["ssh", "-F", "none", *options, f"root@{address}", *args.command])
 
@@ -106,7 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("up", help="start the fleet of a file; returns when every node answers ssh")
     verb.add_argument("fleet", type=Path)
-    verb.add_argument("--base", type=int, help="addresses 127.0.BASE.N in place of the file's own, to have two fleets at once")
+    verb.add_argument(
+        "--base", type=int, help="addresses 127.0.BASE.N in place of the file's own, to have two fleets at once"
+    )
     verb.add_argument("--foreground", action="store_true", help="stay; the fleet ends with this process")
     verb.set_defaults(run=_up)
     verbs.add_parser("down", help="end the fleet and remove its state").set_defaults(run=_down)

@@ -23,7 +23,12 @@ for file in files:
     fcntl.lockf(file, fcntl.LOCK_EX)
 time.sleep({seconds})
 """
-_HOLD = "import sys, time; open('/proc/self/comm', 'w').write(sys.argv[1]); held = open('/dev/kfd'); time.sleep(10**9)"
+_HOLD = """
+import sys, time
+open("/proc/self/comm", "w").write(sys.argv[1])
+held = open("/dev/kfd")
+time.sleep(10**9)
+"""
 
 
 def _kill(node: Node, names: tuple[str, ...]) -> None:
@@ -68,7 +73,9 @@ def _begin_lock(node: Node, fault: Fault) -> None:
 
 def _begin_hold(node: Node, fault: Fault) -> None:
     if node.world:
-        node.helpers.append(node.world.spawn(["/usr/bin/python3", "-c", _HOLD, fault.args["command"]], name=fault.args["command"]))
+        node.helpers.append(
+            node.world.spawn(["/usr/bin/python3", "-c", _HOLD, fault.args["command"]], name=fault.args["command"])
+        )
 
 
 def _end_python(node: Node, fault: Fault) -> None:
@@ -88,23 +95,24 @@ def _header(node: Node) -> str:
     return str(kernels[-1] / "include/linux/module.h")
 
 
-def _marks(fault: Fault) -> tuple[str, str]:
+def _misfit(fault: Fault) -> str:
+    # The module's Makefile defines the name of its release, so that only this one meets a prototype it does not fit.
     define = "AMDGPU_RELEASE_" + fault.args["driver"].replace(".", "_")
-    first, last = f"\n#ifdef {define}\n", "\n#endif\n"
-    return first + "extern int drm_sched_entity_init(struct module *mod, int priority);\n" \
-        "static inline int kcl_sched_entity(struct module *mod) { return drm_sched_entity_init(mod); }" + last, define  # fmt: skip
+    return (
+        f"\n#ifdef {define}\nextern int drm_sched_entity_init(struct module *mod, int priority);\n"
+        "static inline int kcl_sched_entity(struct module *mod) { return drm_sched_entity_init(mod); }\n#endif\n"
+    )
 
 
 def _begin_build_failure(node: Node, fault: Fault) -> None:
-    text, define = _marks(fault)
     with open(_header(node), "r+", encoding="utf-8") as file:
-        if define not in file.read():
-            file.write(text)
+        if _misfit(fault) not in file.read():
+            file.write(_misfit(fault))
 
 
 def _end_build_failure(node: Node, fault: Fault) -> None:
     with open(_header(node), "r+", encoding="utf-8") as file:
-        whole = file.read().replace(_marks(fault)[0], "")
+        whole = file.read().replace(_misfit(fault), "")
         file.seek(0)
         file.truncate()
         file.write(whole)
@@ -117,7 +125,9 @@ def _begin_full(node: Node, fault: Fault) -> None:
     try:
         with open(node.root / _FILLER, "wb") as file:
             room = os.statvfs(node.root)
-            os.posix_fallocate(file.fileno(), 0, max(1, room.f_bavail * room.f_frsize - int(fault.args["leave_kb"]) * 1024))
+            os.posix_fallocate(
+                file.fileno(), 0, max(1, room.f_bavail * room.f_frsize - int(fault.args["leave_kb"]) * 1024)
+            )
     except OSError:
         pass
 

@@ -80,7 +80,9 @@ def driver_of(module: bytes, options: dict[str, str]) -> Driver:
 def module_options(texts: dict[str, str], cmdline: list[str]) -> tuple[dict[str, str], bool]:
     """Options for amdgpu from modprobe.d texts and the command line, and whether it is blacklisted."""
     options: dict[str, str] = {}
-    blocked = any("amdgpu" in word.partition("=")[2].split(",") for word in cmdline if word.startswith("modprobe.blacklist="))
+    blocked = any(
+        "amdgpu" in word.partition("=")[2].split(",") for word in cmdline if word.startswith("modprobe.blacklist=")
+    )
     for _, text in sorted(texts.items()):
         for line in text.splitlines():
             words = line.split("#")[0].split()

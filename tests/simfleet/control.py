@@ -158,4 +158,3 @@ def _end(mark: dict[str, Any]) -> None:
             os.kill(mark["pid"], signal.SIGKILL)
             deadline = time.monotonic() + 5
         time.sleep(0.02)
-

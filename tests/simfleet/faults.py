@@ -30,26 +30,36 @@ EFFECTS: dict[str, Effect] = {
     "never_comes_back": Effect("request", "a reboot stops the node and it stays down until its power is cycled"),
     "boot_ignored": Effect("request", "a reboot or shutdown is accepted and nothing happens"),
     "old_driver": Effect("request", "update-initramfs says it worked and leaves the old initramfs in place"),
-    "gpu_missing": Effect("boot", "the GPU does not train: it and its board switch are not on the bus", {"index": _INT}),
+    "gpu_missing": Effect(
+        "boot", "the GPU does not train: it and its board switch are not on the bus", {"index": _INT}
+    ),
     "link_speed": Effect(
-        "boot", "both ends of one link on the path to a GPU run at a lower speed", {"index": _INT, "gts": _NUM}, {"hop": "gpu"}
+        "boot",
+        "both ends of one link on the path to a GPU run at a lower speed",
+        {"index": _INT, "gts": _NUM},
+        {"hop": "gpu"},
     ),
     "link_width": Effect(
-        "boot", "both ends of one link on the path to a GPU run with fewer lanes", {"index": _INT, "width": _INT}, {"hop": "gpu"}
+        "boot",
+        "both ends of one link on the path to a GPU run with fewer lanes",
+        {"index": _INT, "width": _INT},
+        {"hop": "gpu"},
     ),
-    "sysfs_unreadable": Effect(
-        "boot", "reading the file of a GPU gives EIO", {"index": _INT, "file": _TEXT}
-    ),
-    "sysfs_garbage": Effect(
-        "boot", "the file of a GPU holds this text", {"index": _INT, "file": _TEXT, "text": _TEXT}
-    ),
+    "sysfs_unreadable": Effect("boot", "reading the file of a GPU gives EIO", {"index": _INT, "file": _TEXT}),
+    "sysfs_garbage": Effect("boot", "the file of a GPU holds this text", {"index": _INT, "file": _TEXT, "text": _TEXT}),
     "ras_errors": Effect("boot", "a RAS block counts errors", {"index": _INT, "block": _TEXT}, {"ue": 0, "ce": 0}),
-    "aer_errors": Effect("boot", "the GPU's AER counters are not zero", {"index": _INT}, {"correctable": 0, "nonfatal": 0, "fatal": 0}),
+    "aer_errors": Effect(
+        "boot", "the GPU's AER counters are not zero", {"index": _INT}, {"correctable": 0, "nonfatal": 0, "fatal": 0}
+    ),
     "bad_pages": Effect("boot", "the GPU has retired memory pages", {"index": _INT}, {"pages": 1}),
     "hot": Effect("boot", "the junction sensor of a GPU shows this temperature", {"index": _INT, "celsius": _NUM}),
-    "ssh_flaps": Effect("up", "after a boot sshd comes and goes: so many times, so long away and back", {}, {"times": 2, "seconds": 1.0}),
+    "ssh_flaps": Effect(
+        "up", "after a boot sshd comes and goes: so many times, so long away and back", {}, {"times": 2, "seconds": 1.0}
+    ),
     "package_manager_locked": Effect("up", "a process holds the dpkg front end lock", {}, {"seconds": 30}),
-    "dkms_build_fails": Effect("up", "the kernel headers do not fit this one module version: a real compile error", {"driver": _TEXT}),
+    "dkms_build_fails": Effect(
+        "up", "the kernel headers do not fit this one module version: a real compile error", {"driver": _TEXT}
+    ),
     "disk_full": Effect("up", "the root file system is filled", {}, {"leave_kb": 0}),
     "unreachable": Effect("up", "sshd is stopped; the node runs on"),
     "kfd_busy": Effect("up", "a process holds /dev/kfd open", {}, {"command": "train.py"}),

@@ -32,7 +32,7 @@ class NodeSpec:
     rocm: str | None = "6.4.4"
     driver: str | None = "6.4.4"
     cmdline: str = "pci=realloc=off iommu=pt"
-    disk_mb: int = 768
+    disk_mb: int = 3072
     boot_seconds: float = 0.0
     bios_version: str | None = None
 
@@ -69,8 +69,8 @@ def _one_of(where: str, value: Any, allowed: Any) -> None:
         raise FleetFileError(f"{where}: saw {value!r}; allowed are {', '.join(str(item) for item in allowed)}")
 
 
-def _number(where: str, value: Any, low: float, high: float, kinds: tuple[type, ...] = (int,)) -> None:
-    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+def _number(where: str, value: Any, low: float, high: float, kind: Any = int) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
         raise FleetFileError(f"{where}: saw {value!r}; wanted a number from {low} to {high}")
 
 

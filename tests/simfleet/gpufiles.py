@@ -8,15 +8,34 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simfleet.pci import Function
-    from simfleet.sysfs import Tree, View
+    from simfleet.sysfs import View
+    from simfleet.tree import Tree
 
 PARAMETERS = {
-    "aspm": "-1", "runpm": "-1", "gpu_recovery": "-1", "ras_enable": "-1", "ras_mask": "4294967295", "bad_page_threshold": "-1",
-    "reset_method": "-1", "pcie_gen_cap": "0", "pcie_lane_cap": "0", "noretry": "-1", "dpm": "-1", "exp_hw_support": "0",
-    "lockup_timeout": "", "vm_size": "-1", "sched_jobs": "32", "mcbp": "-1", "virtual_display": "(null)",
+    "aspm": "-1", "runpm": "-1", "gpu_recovery": "-1", "ras_enable": "-1", "ras_mask": "4294967295",
+    "bad_page_threshold": "-1", "reset_method": "-1", "pcie_gen_cap": "0", "pcie_lane_cap": "0", "noretry": "-1",
+    "dpm": "-1", "exp_hw_support": "0", "lockup_timeout": "", "vm_size": "-1", "sched_jobs": "32", "mcbp": "-1",
 }  # fmt: skip
 RAS_BLOCKS = ("umc", "sdma", "gfx", "mmhub", "xgmi_wafl", "pcie_bif", "hdp", "athub")
-_FIRMWARE = ("asd", "mec", "mec2", "pfp", "me", "ce", "rlc", "sdma", "sdma2", "smc", "sos", "ta_ras", "ta_xgmi", "vcn", "uvd", "vce", "mc")
+_FIRMWARE = (
+    "asd",
+    "mec",
+    "mec2",
+    "pfp",
+    "me",
+    "ce",
+    "rlc",
+    "sdma",
+    "sdma2",
+    "smc",
+    "sos",
+    "ta_ras",
+    "ta_xgmi",
+    "vcn",
+    "uvd",
+    "vce",
+    "mc",
+)
 _ABSENT_ON_CDNA = ("pfp", "me", "ce", "uvd", "vce", "mc")
 # Loaded from the packages' firmware files, so they change with the driver; the rest comes with the board's own image.
 _FROM_DRIVER = ("mec", "mec2", "rlc", "sdma", "sdma2", "vcn", "asd", "ta_ras", "ta_xgmi")
@@ -44,7 +63,10 @@ def _serial(view: View, function: Function) -> tuple[str, str]:
 def _board(view: View, function: Function) -> dict[str, object]:
     unique, serial = _serial(view, function)
     memory = view.product.memory_bytes
-    names = {"product_name": f"AMD Instinct {view.product.name}", "product_number": f"102-{view.product.chip.device.upper()}-00"}
+    names = {
+        "product_name": f"AMD Instinct {view.product.name}",
+        "product_number": f"102-{view.product.chip.device.upper()}-00",
+    }
     return {
         **names, "unique_id": unique, "serial_number": serial, "manufacturer": "AMD", "fru_id": f"113-{serial}",
         "board_info": f"type : {view.product.board}", "vbios_version": view.product.vbios,
@@ -80,9 +102,15 @@ def _ras(view: View, function: Function) -> dict[str, object]:
             counts[fault.args["block"]] = {"ue": fault.args["ue"], "ce": fault.args["ce"]}
         if fault.effect == "bad_pages":
             pages += fault.args["pages"]
-    values: dict[str, object] = {"ras/features": "feature mask: 0x7fff", "ras/version": "table version: 0x20000", "ras/schema": "schema: 0x7fff"}
+    values: dict[str, object] = {
+        "ras/features": "feature mask: 0x7fff",
+        "ras/version": "table version: 0x20000",
+        "ras/schema": "schema: 0x7fff",
+    }
     for block, count in counts.items():
-        values[f"ras/{block}_err_count"] = f"ue: {count['ue']}\nce: {count['ce']}" + ("\nde: 0" if block == "umc" else "")
+        values[f"ras/{block}_err_count"] = f"ue: {count['ue']}\nce: {count['ce']}" + (
+            "\nde: 0" if block == "umc" else ""
+        )
     rows = [f"0x{0x4C000 + number:08x} : 0x00001000 : R" for number in range(pages)]
     values["ras/gpu_vram_bad_pages"] = ("\n".join(rows) + "\n").encode() if rows else b""
     return values
@@ -98,7 +126,12 @@ def _celsius(view: View, function: Function, sensor: str) -> float:
 def _hwmon(view: View, function: Function) -> dict[str, object]:
     numbers = {"edge": 1, "junction": 2, "mem": 3}
     crit = {"edge": 100, "junction": 110, "mem": 105}
-    values: dict[str, object] = {"name": "amdgpu", "power1_average": 134000000, "power1_cap": 750000000, "power1_cap_max": 750000000}
+    values: dict[str, object] = {
+        "name": "amdgpu",
+        "power1_average": 134000000,
+        "power1_cap": 750000000,
+        "power1_cap_max": 750000000,
+    }
     values |= {"in0_input": 773, "in0_label": "vddgfx", "freq1_input": 132000000, "freq1_label": "sclk"}
     for sensor in view.product.sensors:
         stem = f"temp{numbers[sensor]}"

@@ -19,8 +19,8 @@ HERE = Path(__file__).parent
 RECIPE = "3"
 SUITE = "bookworm"
 PACKAGES = (
-    "python3", "openssh-server", "pciutils", "iproute2", "python3-apt", "kmod", "dkms", "linux-headers-amd64", "gcc", "make",
-    "libc6-dev", "procps", "psmisc", "ca-certificates", "tini",
+    "python3", "openssh-server", "pciutils", "iproute2", "python3-apt", "kmod", "dkms", "linux-headers-amd64", "gcc",
+    "make", "libc6-dev", "procps", "psmisc", "ca-certificates", "tini",
 )  # fmt: skip
 
 
@@ -92,7 +92,19 @@ def _bootstrap(root: Path) -> None:
 def _compile(root: Path) -> None:
     source = root / "usr/src/build"
     shutil.copytree(HERE / "node" / "src", source)
-    run(["chroot", str(root), "gcc", "-O2", "-fPIC", "-shared", "-o", "/usr/lib/x86_64-linux-gnu/librelease.so", "/usr/src/build/release.c"])
+    run(
+        [
+            "chroot",
+            str(root),
+            "gcc",
+            "-O2",
+            "-fPIC",
+            "-shared",
+            "-o",
+            "/usr/lib/x86_64-linux-gnu/librelease.so",
+            "/usr/src/build/release.c",
+        ]
+    )
     (source / "Makefile").write_text("obj-m := amdgpu.o\n", encoding="ascii")
     kernel = kernel_of(root)
     run(["chroot", str(root), "make", "-s", "-C", f"/usr/lib/modules/{kernel}/build", "M=/usr/src/build", "modules"])

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
+from simfleet.disk import SSH_PORT
 from simfleet.fleetfile import FleetSpec
-from simfleet.node import SSH_PORT
 from simfleet.packages import RELEASES, Release
 from simfleet.repo import ensure_repo
 
@@ -45,7 +45,12 @@ def target(release: Release, products: list[str]) -> dict[str, Any]:
         "key_file": "rocm.gpg.asc",
     }
     wanted = {"rocm": release.rocm, "driver": release.driver}
-    return {"schema": 1, "name": f"rocm-{release.rocm}", "repository": repository, "products": {name: dict(wanted) for name in products}}
+    return {
+        "schema": 1,
+        "name": f"rocm-{release.rocm}",
+        "repository": repository,
+        "products": {name: dict(wanted) for name in products},
+    }
 
 
 def write_all(state: Path, fleet: FleetSpec) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simfleet.pci import is_lower_end
+
 if TYPE_CHECKING:
     from simfleet.sysfs import View
 
@@ -26,27 +28,35 @@ def _gpu_lines(view: View) -> list[str]:
     return lines
 
 
+def _link(gts: float, width: int) -> str:
+    return f"{gts:.1f} GT/s PCIe x{width} link"
+
+
 def _slow_links(view: View) -> list[str]:
     lines = []
     for function in view.bus.values():
-        upper = view.bus.get(function.parent or "")
-        if upper is None or (function.gts, function.width) == (min(function.chip.gts, upper.chip.gts), min(function.chip.width, upper.chip.width)):
+        upper, chip = view.bus.get(function.parent or ""), function.chip
+        if upper is None or not is_lower_end(view.bus, function):
             continue
-        have, could = _bandwidth(function.gts, function.width), _bandwidth(function.chip.gts, function.chip.width)
-        lines.append(
-            f"pci {function.bdf}: {have:.3f} Gb/s available PCIe bandwidth, limited by {function.gts:.1f} GT/s PCIe x{function.width} link"
-            f" at {upper.bdf} (capable of {could:.3f} Gb/s with {function.chip.gts:.1f} GT/s PCIe x{function.chip.width} link)"
-        )
+        if (function.gts, function.width) != (min(chip.gts, upper.chip.gts), min(chip.width, upper.chip.width)):
+            have, could = _bandwidth(function.gts, function.width), _bandwidth(chip.gts, chip.width)
+            text = f"pci {function.bdf}: {have:.3f} Gb/s available PCIe bandwidth, limited by"
+            text += f" {_link(function.gts, function.width)} at {upper.bdf}"
+            lines.append(f"{text} (capable of {could:.3f} Gb/s with {_link(chip.gts, chip.width)})")
     return lines
 
 
 def boot_log(view: View, kernel: str) -> str:
     """The text of the ring buffer, in the form `dmesg -F` reads: `<6>[    0.000000] ...`."""
     lines = [f"Linux version {kernel} (debian-kernel@lists.debian.org)", f"Command line: {' '.join(view.cmdline)}"]
-    lines.append(f"DMI: {view.product.dmi['sys_vendor']} {view.product.dmi['product_name']}, BIOS {view.bios_version or view.product.dmi['bios_version']}")
+    dmi = view.product.dmi
+    bios = view.bios_version or dmi["bios_version"]
+    lines.append(f"DMI: {dmi['sys_vendor']} {dmi['product_name']}, BIOS {bios}")
     if "pcie_aspm=off" in view.cmdline:
         lines.append("PCIe ASPM is disabled")
-    lines += [f"pci {function.bdf}: [{function.chip.vendor}:{function.chip.device}] type 00" for function in view.bus.values()]
+    lines += [
+        f"pci {function.bdf}: [{function.chip.vendor}:{function.chip.device}] type 00" for function in view.bus.values()
+    ]
     lines += _slow_links(view)
     if view.driver:
         lines.append("[drm] amdgpu kernel modesetting enabled.")

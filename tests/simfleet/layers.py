@@ -37,7 +37,9 @@ def source_lists(rocm: str | None, driver: str | None) -> dict[str, str]:
     if rocm:
         files["etc/apt/sources.list.d/rocm.list"] = f"deb {signed} http://mirror.example/rocm/apt/{rocm} jammy main\n"
     if driver:
-        files["etc/apt/sources.list.d/amdgpu.list"] = f"deb {signed} http://mirror.example/amdgpu/{driver}/ubuntu jammy main\n"
+        files["etc/apt/sources.list.d/amdgpu.list"] = (
+            f"deb {signed} http://mirror.example/amdgpu/{driver}/ubuntu jammy main\n"
+        )
     if files:
         files["etc/apt/preferences.d/rocm-pin-600"] = "Package: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"
     return files
@@ -100,12 +102,16 @@ class Builder:
         log = partial / "build.log"
         world = space.World(root, files, "build", ["/bin/sh", "-c", script], log)
         if world.process.wait():
-            raise SimfleetError(f"installing ROCm {rocm} and driver {driver} failed:\n{log.read_text(errors='replace')[-3000:]}")
+            raise SimfleetError(
+                f"installing ROCm {rocm} and driver {driver} failed:\n{log.read_text(errors='replace')[-3000:]}"
+            )
 
     def _files(self) -> Path:
         files = self.room / "proc"
         kernel = kernel_of(self.image)
-        space.fill_proc_sys(files / "sys", {"kernel/osrelease": kernel, "kernel/version": "#1 SMP PREEMPT_DYNAMIC Debian"})
+        space.fill_proc_sys(
+            files / "sys", {"kernel/osrelease": kernel, "kernel/version": "#1 SMP PREEMPT_DYNAMIC Debian"}
+        )
         for name, text in (("cmdline", ""), ("modules", ""), ("version", f"Linux version {kernel}\n")):
             (files / name).write_text(text, encoding="ascii")
         return files

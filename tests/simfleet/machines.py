@@ -113,7 +113,16 @@ def _split(paths: list[tuple[Hop, ...]]) -> tuple[tuple[int, tuple[Hop, ...]], .
 
 
 _MI300_BUSES = (0x05, 0x0E, 0x17, 0x62, 0x98, 0xA8, 0xB8, 0xD8)
-_MI350_BUSES = ((0x01, 0x06), (0x11, 0x16), (0x61, 0x66), (0x71, 0x76), (0x81, 0x86), (0x91, 0x96), (0xE1, 0xE6), (0xF1, 0xF7))
+_MI350_BUSES = (
+    (0x01, 0x06),
+    (0x11, 0x16),
+    (0x61, 0x66),
+    (0x71, 0x76),
+    (0x81, 0x86),
+    (0x91, 0x96),
+    (0xE1, 0xE6),
+    (0xF1, 0xF7),
+)
 _MI210_BUSES = (0x06, 0x26, 0x43, 0x63, 0x83, 0xA3, 0xC3, 0xE3)
 _MI250_BUSES = tuple((0x19, 0x27 + 3 * n, n) for n in range(4)) + tuple((0x9D, 0xAB + 3 * n, n) for n in range(4))
 
@@ -169,8 +178,9 @@ def _mi300(name: str, device: str, memory_bytes: int, vbios: str) -> Product:
 
 def _mi350x() -> Product:
     chip = _accelerator("75a0")
+    modes = ("SPX", "DPX", "QPX", "CPX")
     return Product(
-        "MI350X", chip, 288 * GIB, "gfx950", ("junction", "mem"), ("SPX", "DPX", "QPX", "CPX"), "113-M350K01-103", "oam",
+        "MI350X", chip, 288 * GIB, "gfx950", ("junction", "mem"), modes, "113-M350K01-103", "oam",
         _split([_broadcom(chip, first, board) for first, board in _MI350_BUSES]), _broadcom_nics(), _SUPERMICRO,
     )  # fmt: skip
 

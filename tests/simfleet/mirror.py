@@ -16,7 +16,7 @@ PORT = 80
 class _Quiet(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         return
 
 
@@ -31,5 +31,7 @@ def serve(directory: Path, address: str) -> None:
     try:
         server = _Server((address, PORT), handler)
     except OSError as error:
-        raise SimfleetError(f"mirror: {address}:{PORT} cannot be used ({error.strerror}); give the fleet another `base`") from error
+        raise SimfleetError(
+            f"mirror: {address}:{PORT} cannot be used ({error.strerror}); give the fleet another `base`"
+        ) from error
     threading.Thread(target=server.serve_forever, daemon=True).start()

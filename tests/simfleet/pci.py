@@ -67,25 +67,21 @@ def _add_nics(bus: Bus, product: Product) -> None:
 
 def train(bus: Bus) -> None:
     """Each link runs at the best that both of its ends can do; a port shows the link below it."""
-    for function in bus.values():
-        for upper, lower in _link_ends(bus, function):
+    for lower in bus.values():
+        # Between the upstream and the downstream ports of one switch there is no link to train.
+        if is_lower_end(bus, lower):
+            upper = bus[lower.parent or ""]
             speed, width = min(upper.chip.gts, lower.chip.gts), min(upper.chip.width, lower.chip.width)
             for end in (upper, lower):
                 end.gts, end.width = speed, width
 
 
-def _is_upstream(bus: Bus, function: Function) -> bool:
-    """A switch's upstream port: a bridge below a bridge that is itself a root or downstream port."""
-    return function.parent is not None and not (
-        bus[function.parent].is_bridge and bus[function.parent].parent is not None and _is_upstream(bus, bus[function.parent])
-    )
-
-
-def _link_ends(bus: Bus, function: Function) -> list[tuple[Function, Function]]:
-    # Between the upstream and the downstream ports of one switch there is no link to train.
-    if function.parent is None or not _is_upstream(bus, function):
-        return []
-    return [(bus[function.parent], function)]
+def is_lower_end(bus: Bus, function: Function) -> bool:
+    """Whether a link ends here from above: true for devices and upstream ports, false for root and downstream ports."""
+    if function.parent is None:
+        return False
+    parent = bus[function.parent]
+    return not (parent.parent is not None and is_lower_end(bus, parent))
 
 
 def path_to(bus: Bus, gpu: int) -> list[Function]:
@@ -99,7 +95,7 @@ def path_to(bus: Bus, gpu: int) -> list[Function]:
 
 
 def hop_link(bus: Bus, gpu: int, hop: str) -> tuple[Function, Function]:
-    """The two ends (upper, lower) of the named link: `gpu`, `slot` (above the board) or `root` (below the root port)."""
+    """The ends (upper, lower) of the named link: `gpu`, `slot` (above the board) or `root` (below the root port)."""
     path = path_to(bus, gpu)
     lower = path[0]
     if hop == "root":

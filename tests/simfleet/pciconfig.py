@@ -53,7 +53,9 @@ def _express(space: bytearray, function: Function, kind: int, aspm: bool) -> Non
     struct.pack_into("<HH", space, _EXP + 0x08, 0x5C30, 0)
     capability = _SPEED_CODE[chip.gts] | chip.width << 4 | (0x3 if aspm else 0) << 10 | 1 << 22
     struct.pack_into("<I", space, _EXP + 0x0C, capability)
-    struct.pack_into("<HH", space, _EXP + 0x10, 0x0040, _SPEED_CODE.get(function.gts, 0) | function.width << 4 | 1 << 12)
+    struct.pack_into(
+        "<HH", space, _EXP + 0x10, 0x0040, _SPEED_CODE.get(function.gts, 0) | function.width << 4 | 1 << 12
+    )
     struct.pack_into("<I", space, _EXP + 0x24, 0x00010000)  # ten bit tag completer
     struct.pack_into("<I", space, _EXP + 0x2C, ((1 << _SPEED_CODE[chip.gts]) - 1) << 1)
     struct.pack_into("<HH", space, _EXP + 0x30, _SPEED_CODE[chip.gts], 0x001E)

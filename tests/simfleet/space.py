@@ -21,7 +21,9 @@ MS_BIND, MNT_DETACH = 4096, 2
 
 def mount(source: str, target: Path, kind: str | None, options: str = "", flags: int = 0) -> None:
     """mount(2); a refusal is a SimfleetError."""
-    done = _libc.mount(source.encode(), str(target).encode(), kind.encode() if kind else None, ctypes.c_ulong(flags), options.encode())
+    done = _libc.mount(
+        source.encode(), str(target).encode(), kind.encode() if kind else None, ctypes.c_ulong(flags), options.encode()
+    )
     if done:
         raise SimfleetError(f"mount of {kind or 'bind'} on {target}: {os.strerror(ctypes.get_errno())}")
 
@@ -54,7 +56,13 @@ def fill_dev(dev: Path) -> None:
     """The device nodes every machine has."""
     for name, (major, minor) in _NODES.items():
         make_device(dev / name, major, minor)
-    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+    links = {
+        "ptmx": "pts/ptmx",
+        "fd": "/proc/self/fd",
+        "stdin": "/proc/self/fd/0",
+        "stdout": "/proc/self/fd/1",
+        "stderr": "/proc/self/fd/2",
+    }
     for name, target in links.items():
         os.symlink(target, dev / name)
 
@@ -91,7 +99,13 @@ def _time_offsets() -> list[str]:
     # With its own clock a node's uptime starts at zero at each boot; without that namespace it shows the host's.
     if not os.path.exists("/proc/self/ns/time"):
         return []
-    return ["--time", "--boottime", f"-{int(time.clock_gettime(time.CLOCK_BOOTTIME))}", "--monotonic", f"-{int(time.monotonic())}"]
+    return [
+        "--time",
+        "--boottime",
+        f"-{int(time.clock_gettime(time.CLOCK_BOOTTIME))}",
+        "--monotonic",
+        f"-{int(time.monotonic())}",
+    ]
 
 
 class World:

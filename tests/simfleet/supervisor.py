@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from simfleet import layers, mirror, repo, space
+from simfleet.disk import Places
 from simfleet.errors import SimfleetError
 from simfleet.faults import parse_fault
 from simfleet.fleetfile import FleetSpec
 from simfleet.image import ensure_image, program_layer
-from simfleet.node import Node, Places
+from simfleet.node import Node
 
 
 def listen(state: Path) -> socket.socket:
@@ -120,6 +121,7 @@ class Supervisor:
 
 def main(state: Path, fleet: FleetSpec, progress: TextIO, lifeline: int) -> int:
     """Run until `down`. Whoever waits for `progress` reads lines; `ready` is the last, `error ...` says why not."""
+
     def say(line: str) -> None:
         progress.write(line + "\n")
         progress.flush()

@@ -1,17 +1,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""What a node shows under /sys, computed from its bus, its loaded driver and its command line. Pure but for `write`."""
+"""What a node shows under /sys, computed from its bus, its loaded driver and its command line. Pure."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from simfleet import gpufiles, pciconfig
 from simfleet.faults import Fault
 from simfleet.machines import Product
-from simfleet.pci import Bus, Function
+from simfleet.pci import Bus, Function, is_lower_end
+from simfleet.tree import Tree
 
 CPUS = 4
 EIO = "/proc/self/mem"  # reading it from the start gives EIO, as a register of a dead device does
@@ -39,20 +38,6 @@ class View:
     bios_version: str | None = None
 
 
-@dataclass
-class Tree:
-    """Files (path below /sys to text or bytes) and symbolic links (path below /sys to path below /sys)."""
-
-    files: dict[str, str | bytes] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)
-    dirs: set[str] = field(default_factory=set)
-
-    def put(self, base: str, values: dict[str, object]) -> None:
-        """Add files below `base`; a text gets the newline that sysfs adds."""
-        for name, value in values.items():
-            self.files[f"{base}/{name}"] = value if isinstance(value, bytes) else f"{value}\n"
-
-
 def stable_hex(*words: str, digits: int = 16) -> str:
     """Hex digits that depend on the words only, so that a node keeps its identities for ever."""
     return hashlib.sha256("/".join(words).encode()).hexdigest()[:digits]
@@ -73,8 +58,10 @@ def speed_text(gts: float) -> str:
 
 
 _COR = ("RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout", "NonFatalErr", "CorrIntErr", "HeaderOF")
-_UNCOR = ("Undefined", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF", "MalfTLP", "ECRC", "UnsupReq",
-          "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked")  # fmt: skip
+_UNCOR = (
+    "Undefined", "DLP", "SDES", "TLP", "FCP", "CmpltTO", "CmpltAbrt", "UnxCmplt", "RxOF", "MalfTLP", "ECRC", "UnsupReq",
+    "ACSViol", "UncorrIntErr", "BlockedTLP", "AtomicOpBlocked", "TLPBlockedErr", "PoisonTLPBlocked",
+)  # fmt: skip
 
 
 def _aer_table(names: tuple[str, ...], where: str, total: str, count: int) -> str:
@@ -94,6 +81,7 @@ def _aer(function: Function, faults: list[Fault]) -> dict[str, object]:
 
 def _identity(function: Function) -> dict[str, object]:
     chip = function.chip
+    ids = chip.vendor.upper(), chip.device.upper()
     return {
         "vendor": f"0x{chip.vendor}",
         "device": f"0x{chip.device}",
@@ -104,7 +92,7 @@ def _identity(function: Function) -> dict[str, object]:
         "enable": 1 if function.is_bridge else 0,
         "irq": 0,
         "numa_node": function.numa,
-        "modalias": f"pci:v0000{chip.vendor.upper()}d0000{chip.device.upper()}bc{chip.pci_class[:2]}sc{chip.pci_class[2:4]}",
+        "modalias": f"pci:v0000{ids[0]}d0000{ids[1]}bc{chip.pci_class[:2]}sc{chip.pci_class[2:4]}",
         "resource": "\n".join(["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 13),
         "power/control": "on",
         "power/runtime_status": "active",
@@ -126,7 +114,8 @@ def _function(tree: Tree, view: View, function: Function) -> None:
     tree.files[f"{base}/config"] = pciconfig.config_space(function, view.bus, aspm_off="pcie_aspm=off" in view.cmdline)
     if function.parent is None:
         tree.put(base, {f"aer_rootport_total_err_{kind}": 0 for kind in ("cor", "nonfatal", "fatal")})
-    elif "pcie_aspm=off" not in view.cmdline and not function.is_bridge:
+    elif "pcie_aspm=off" not in view.cmdline and is_lower_end(view.bus, function):
+        # The kernel puts a link's ASPM switches at its lower end only.
         tree.put(base, {"link/l0s_aspm": 0, "link/l1_aspm": 0, "link/clkpm": 0})
     tree.links[f"bus/pci/devices/{function.bdf}"] = base
     tree.links[f"{base}/subsystem"] = "bus/pci"
@@ -160,7 +149,11 @@ def loaded_modules(driver: Driver | None) -> list[tuple[str, int, str, str]]:
     """What /proc/modules lists: name, size, users (comma after each), taint."""
     rows = [("mlx5_core", 2228224, "", ""), ("nvme", 61440, "", "")]
     if driver and driver.version:
-        rows += [("amdgpu", 17424384, "", "OE"), ("amdttm", 94208, "amdgpu,", "OE"), ("amdkcl", 45056, "amdttm,amdgpu,", "OE")]
+        rows += [
+            ("amdgpu", 17424384, "", "OE"),
+            ("amdttm", 94208, "amdgpu,", "OE"),
+            ("amdkcl", 45056, "amdttm,amdgpu,", "OE"),
+        ]
     elif driver:
         rows += [("amdgpu", 9682944, "", ""), ("ttm", 94208, "amdgpu,", "")]
     return rows
@@ -171,7 +164,10 @@ def _module(tree: Tree, driver: Driver | None) -> None:
     for name, size, users, taint in loaded_modules(driver):
         source = stable_hex(name, (driver.version if driver else None) or "", digits=23).upper()
         base = f"module/{name}"
-        tree.put(base, {"srcversion": source, "initstate": "live", "refcnt": users.count(","), "taint": taint, "coresize": size})
+        tree.put(
+            base,
+            {"srcversion": source, "initstate": "live", "refcnt": users.count(","), "taint": taint, "coresize": size},
+        )
         tree.dirs.add(f"{base}/holders")
         for user in users.split(",")[:-1]:
             tree.links[f"{base}/holders/{user}"] = f"module/{user}"
@@ -180,7 +176,7 @@ def _module(tree: Tree, driver: Driver | None) -> None:
     tree.put("module/amdgpu", {"srcversion": driver.srcversion})
     if driver.version is not None:
         tree.put("module/amdgpu", {"version": driver.version})
-    tree.put("module/amdgpu/parameters", dict({**gpufiles.PARAMETERS, **driver.parameters}))
+    tree.put("module/amdgpu/parameters", {**gpufiles.PARAMETERS, **driver.parameters})
     tree.links["bus/pci/drivers/amdgpu/module"] = "module/amdgpu"
 
 
@@ -199,8 +195,13 @@ def _cpus(tree: Tree, view: View) -> None:
     tree.put(base, {"smt/active": 0, "smt/control": "off", "cpufreq/boost": 1})
     tree.put(base, {"cpuidle/current_driver": "acpi_idle", "cpuidle/current_governor": "menu"})
     for cpu in range(CPUS):
-        tree.put(f"{base}/cpu{cpu}", {"online": 1, "cpufreq/scaling_governor": "schedutil", "cpufreq/scaling_driver": "acpi-cpufreq"})
-        tree.put(f"{base}/cpu{cpu}/topology", {"physical_package_id": cpu // 2, "core_id": cpu, "thread_siblings_list": cpu})
+        tree.put(
+            f"{base}/cpu{cpu}",
+            {"online": 1, "cpufreq/scaling_governor": "schedutil", "cpufreq/scaling_driver": "acpi-cpufreq"},
+        )
+        tree.put(
+            f"{base}/cpu{cpu}/topology", {"physical_package_id": cpu // 2, "core_id": cpu, "thread_siblings_list": cpu}
+        )
         for number, (name, text, latency) in enumerate(_idle_states(view.cmdline)):
             values = {"name": name, "desc": text, "latency": latency, "disable": 0, "usage": 0, "time": 0}
             tree.put(f"{base}/cpu{cpu}/cpuidle/state{number}", values)
@@ -228,7 +229,9 @@ def _kernel(tree: Tree, view: View) -> None:
     chosen = [word.partition("=")[2] for word in view.cmdline if word.startswith("transparent_hugepage=")]
     mode = chosen[-1] if chosen else "madvise"
     text = " ".join(f"[{word}]" if word == mode else word for word in ("always", "madvise", "never"))
-    tree.put("kernel/mm/transparent_hugepage", {"enabled": text, "defrag": "always defer defer+madvise [madvise] never"})
+    tree.put(
+        "kernel/mm/transparent_hugepage", {"enabled": text, "defrag": "always defer defer+madvise [madvise] never"}
+    )
 
 
 def build_tree(view: View) -> Tree:
@@ -241,7 +244,16 @@ def build_tree(view: View) -> Tree:
     _nodes(tree)
     _module(tree, view.driver)
     tree.dirs |= {"bus/pci/drivers/amdgpu"} if view.driver else set()
-    tree.dirs |= {"class/drm", "class/net", "class/hwmon", "class/kfd", "fs/cgroup", "block", "class/block", "firmware/acpi"}
+    tree.dirs |= {
+        "class/drm",
+        "class/net",
+        "class/hwmon",
+        "class/kfd",
+        "fs/cgroup",
+        "block",
+        "class/block",
+        "firmware/acpi",
+    }
     for fault in view.faults:
         _file_fault(tree, view, fault)
     return tree
@@ -259,45 +271,3 @@ def _file_fault(tree: Tree, view: View, fault: Fault) -> None:
         tree.files[path] = fault.args["text"]
     else:
         tree.links[path] = EIO
-
-
-def write(tree: Tree, root: Path) -> None:
-    """Write the tree below `root`; links become relative, so that they hold wherever the tree is mounted."""
-    made: set[str] = set()
-    places = [path.rpartition("/")[0] for path in (*tree.files, *tree.links)]
-    for place in (*places, *tree.dirs):
-        if place not in made:
-            os.makedirs(root / place, exist_ok=True)
-            made.add(place)
-    for path, value in tree.files.items():
-        descriptor = os.open(f"{root}/{path}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        os.write(descriptor, value.encode() if isinstance(value, str) else value)
-        os.close(descriptor)
-    for path, target in tree.links.items():
-        os.symlink(target if target.startswith("/") else os.path.relpath(target, os.path.dirname(path)), root / path)
-
-
-def change(old: Tree, new: Tree, root: Path) -> None:
-    """Turn the written tree `old` into `new`, touching only what differs: what the node itself wrote stays."""
-    stale = old.dirs - new.dirs
-    for path in (*old.links, *old.files):
-        gone = path not in new.files and path not in new.links
-        if gone or old.links.get(path) != new.links.get(path):
-            (root / path).unlink(missing_ok=True)
-            _prune(root, path)
-    for folder in sorted(stale, reverse=True):
-        if (root / folder).is_dir():
-            _prune(root, f"{folder}/")
-    files = {path: value for path, value in new.files.items() if old.files.get(path) != value}
-    links = {path: target for path, target in new.links.items() if old.links.get(path) != target}
-    write(Tree(files, links, new.dirs), root)
-
-
-def _prune(root: Path, path: str) -> None:
-    folder = os.path.dirname(path)
-    while folder.count("/") > 0:
-        try:
-            os.rmdir(root / folder)
-        except OSError:
-            return
-        folder = os.path.dirname(folder)
