@@ -66,7 +66,7 @@ def ras(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
 def bad_pages(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
     """No memory page of any GPU had to be retired."""
     pages = gpu.get("bad_pages")
-    if pages is None:
+    if pages is None and gpu.get("initialised") is not False:
         yield unread(name_of(gpu), "the retired pages")
     elif pages:
         yield Finding(

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import compare
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, passed
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release, no_rocm
 
 
 def window_now(ctx: Context) -> Iterator[Finding]:
     """The pair that runs now is one AMD supports."""
+    if no_rocm(ctx):
+        return
     window = ctx.catalog.window(loaded_release(ctx), ctx.get("rocm.active"))
     pair = f"ROCm {ctx.get('rocm.active')} on driver {loaded_release(ctx)}"
     if window.answer == "inside":
@@ -96,7 +98,9 @@ def path_stream(ctx: Context) -> Iterator[Finding]:
     seen, wanted = ctx.get("rocm.active"), ctx.wanted["rocm"]
     now, then = ctx.catalog.release(seen), ctx.catalog.release(wanted)
     way = f"from {seen} to {wanted}"
-    if now is None or then is None:
+    if no_rocm(ctx):
+        yield passed(ctx.node, f"from none to {wanted}")
+    elif now is None or then is None:
         yield Finding(
             "unknown",
             ctx.node,
@@ -139,7 +143,7 @@ def path_window(ctx: Context) -> Iterator[Finding]:
     old_driver = ctx.catalog.window(loaded_release(ctx), wanted["rocm"])
     answers = (new_driver.answer, old_driver.answer)
     way = f"from {seen} on {loaded_release(ctx)} to {wanted['rocm']} on {wanted['driver']}"
-    if "inside" in answers:
+    if "inside" in answers or no_rocm(ctx):
         yield passed(ctx.node, way)
     elif "outside" in answers:
         yield Finding(

@@ -23,13 +23,22 @@ def same_release(seen: str, wanted: str) -> bool | None:
         return None
 
 
+def no_rocm(ctx: Context) -> bool:
+    """True where every place was read that ROCm could be in, and it is in none."""
+    if ctx.get("rocm.active") is not None or ctx.get("rocm.active_path") is not None:
+        return False
+    return ctx.get("rocm.installed") == [] and isinstance(ctx.get("rocm.packages"), dict)
+
+
 def rocm_active(ctx: Context) -> Iterator[Finding]:
     """The user space that /opt/rocm leads to is the target's."""
     if ctx.wanted is None:
         return
     wanted, seen = ctx.wanted["rocm"], ctx.get("rocm.active")
     same = same_release(seen, wanted) if seen else None
-    if same is None:
+    if no_rocm(ctx):
+        yield Finding("fail", ctx.node, wanted, "none", "no ROCm is there", "the rollout installs it", steps=("rocm",))
+    elif same is None:
         yield unread(ctx.node, "the active ROCm release", wanted)
     elif same:
         yield passed(ctx.node, seen)

@@ -94,6 +94,19 @@ def test_one_fact_decides(target, path, value, kind, rule):
     assert found(record, rule)[0]["fix"]
 
 
+def test_a_node_without_rocm_differs_and_one_whose_rocm_cannot_be_read_is_unknown(target):
+    sample = facts()
+    sample["rocm"].update(active=None, active_path=None, installed=[], packages={}, obtainable={"amdgpu-dkms": True})
+    empty = record_of(target, sample)
+    assert (empty["class"], empty["steps"], found(empty, "rocm.active")[0]["observed"]) == (
+        "may_move",
+        ["rocm", "reboot"],
+        "none",
+    )
+    assert record_of(target, change(sample, "rocm.packages", None))["class"] == "unknown"
+    assert record_of(target, change(sample, "rocm.installed", None))["class"] == "unknown"
+
+
 def test_h03_a_gpu_on_the_bus_that_the_driver_could_not_start_is_named(target):
     record = record_of(target, change(facts(), "gpus.4.initialised", False))
     assert [finding["subject"] for finding in found(record, "gpu.initialised")] == ["0000:53:00.0"]
