@@ -140,7 +140,7 @@ def _nothing(node: Node, fault: Fault) -> None:
     """Ends by itself."""
 
 
-_ACTS: dict[str, tuple[Callable[[Node, Fault], None], Callable[[Node, Fault], None]]] = {
+ACTS: dict[str, tuple[Callable[[Node, Fault], None], Callable[[Node, Fault], None]]] = {
     "unreachable": (lambda node, fault: _hold_sshd(node), lambda node, fault: _let_sshd(node)),
     "ssh_flaps": (_begin_flaps, lambda node, fault: _let_sshd(node)),
     "package_manager_locked": (_begin_lock, _end_python),
@@ -152,9 +152,9 @@ _ACTS: dict[str, tuple[Callable[[Node, Fault], None], Callable[[Node, Fault], No
 
 def begin(node: Node, fault: Fault) -> None:
     """Let the fault act in the running node."""
-    _ACTS[fault.effect][0](node, fault)
+    ACTS[fault.effect][0](node, fault)
 
 
 def end(node: Node, fault: Fault) -> None:
     """Undo what the fault did."""
-    _ACTS[fault.effect][1](node, fault)
+    ACTS[fault.effect][1](node, fault)
