@@ -78,11 +78,15 @@ def capacity(
     fleet = Counter(records[node]["product"] for node in nodes if records[node]["product"])
     out = Counter(records[node]["product"] for node in out_names if records[node]["product"])
     # A node nobody could ask may be of any product, so it counts as one that is out, for each of them.
-    strangers = sum(not records[node]["product"] and records[node].get("gpu_count") != 0 for node in nodes)
+    strangers = sum(_may_be_any(records[node]) for node in nodes)
     return (
         {name: fleet[name] + strangers for name in sorted(fleet)},
         {name: out[name] + strangers for name in sorted(fleet)},
     )
+
+
+def _may_be_any(record: Record) -> bool:
+    return not record["product"] and record.get("gpu_count") != 0
 
 
 def rooms(
@@ -98,7 +102,8 @@ def rooms(
     for name, free in frees.items():
         if free < 1:
             least = least_in_service(fleet[name], percent)
-            gone = [node for node in left_out[1] if left_out[0][node]["product"] in (name, None)]
+            gone = [node for node in left_out[1] if left_out[0][node]["product"] == name]
+            gone += [f"{node} of unknown product" for node in left_out[1] if _may_be_any(left_out[0][node])]
             seen = f"{fleet[name]} in the fleet, {out[name]} out of service"
             raise PlanError(
                 f"product {name}",

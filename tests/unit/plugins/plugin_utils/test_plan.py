@@ -134,6 +134,13 @@ def test_a_node_nobody_could_ask_counts_against_every_product(target):
     assert plan_of(rows, target, {"unfit_nodes": "exclude"})["out"] == {"MI300X": 0}
 
 
+def test_the_floor_names_the_nodes_of_unknown_product(target):
+    rows = fleet(3)
+    rows["g3"] = {**record("g3", kind="unknown"), "product": None, "gpu_count": None}
+    with pytest.raises(PlanError, match=r"3 in the fleet, 1 out of service \(g3 of unknown product\)"):
+        plan_of(rows, target, {"unfit_nodes": "exclude"})
+
+
 def test_a_node_an_operator_takes_out_is_named_and_counts_as_out(target):
     plan = plan_of(fleet(), target, {"exclude": ["g5"]})
     assert plan["excluded"] == [{"node": "g5", "why": "taken out by the policy"}]
