@@ -62,7 +62,9 @@ class ActionModule(action.FleetAction):
             return Target(load_plan(args["plan"])["target"], args["plan"])
         if args["target"]:
             return load_target(args["target"], catalog)
-        raise FleetError("target", "not given", "a target file or a plan", "add -e target=TARGET.yml, or -e plan=PLAN.json")
+        raise FleetError(
+            "target", "not given", "a target file or a plan", "add -e target=TARGET.yml, or -e plan=PLAN.json"
+        )
 
     def _facts(self, task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         answer = self._execute_module(
@@ -72,5 +74,7 @@ class ActionModule(action.FleetAction):
             return None, str(answer.get("msg") or answer.get("module_stdout") or "the facts module gave no answer")
         facts = action.plain(answer.get("ansible_facts", {}).get("instinct"))
         if not isinstance(facts, dict):
-            raise FleetError(task_vars["inventory_hostname"], "the facts module returned no facts", "ansible_facts.instinct")
+            raise FleetError(
+                task_vars["inventory_hostname"], "the facts module returned no facts", "ansible_facts.instinct"
+            )
         return facts, ""

@@ -33,7 +33,10 @@ class ActionModule(action.FleetAction):
         blocking = [node for node in args["nodes"] if found[node]["class"] in BLOCKING]
         result: dict[str, Any] = {"changed": False, "summary": summary, "path": path}
         if blocking:
-            result.update(failed=True, msg=f"{len(blocking)} of {len(found)} nodes cannot be moved: {', '.join(blocking)}; the table above says why")
+            result.update(
+                failed=True,
+                msg=f"{len(blocking)} of {len(found)} nodes cannot be moved: {', '.join(blocking)}; the table says why",
+            )
         return result
 
 
@@ -43,7 +46,10 @@ def this_runs_records(fleet_dir: str, nodes: list[str]) -> dict[str, dict[str, A
     for node in nodes:
         if node not in found:
             found[node] = unreachable_record(
-                node, "no answer in this run: the node cannot be reached over SSH", run_id=action.run_id(), gathered_at=action.now()
+                node,
+                "no answer in this run: the node cannot be reached over SSH",
+                run_id=action.run_id(),
+                gathered_at=action.now(),
             )
             records.write_record(fleet_dir, found[node])
     return {node: found[node] for node in nodes}

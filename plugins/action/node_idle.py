@@ -26,14 +26,27 @@ class ActionModule(action.FleetAction):
                 return {"changed": False, "holders": []}
             if self.checking or time.monotonic() >= end:
                 named = ", ".join(f"{row['command']} (pid {row['pid']}, {row['device']})" for row in holders)
-                raise FleetError(node, f"its GPUs are held by {named} after {args['timeout']:.0f} s", "no process on /dev/kfd or /dev/dri", "end these jobs, or wait longer with drain_timeout_seconds in the policy")
+                raise FleetError(
+                    node,
+                    f"its GPUs are held by {named} after {args['timeout']:.0f} s",
+                    "no process on /dev/kfd or /dev/dri",
+                    "end these jobs, or wait longer with drain_timeout_seconds in the policy",
+                )
             time.sleep(args["poll"])
 
     def _holders(self, node: str, task_vars: dict[str, Any]) -> list[dict[str, Any]]:
         answer = self._execute_module(
-            module_name="fleetops.instinct.node_facts", module_args={"gather_subset": ["holders"]}, task_vars=task_vars, wrap_async=False
+            module_name="fleetops.instinct.node_facts",
+            module_args={"gather_subset": ["holders"]},
+            task_vars=task_vars,
+            wrap_async=False,
         )
         holders = answer.get("ansible_facts", {}).get("instinct", {}).get("holders")
         if answer.get("failed") or holders is None:
-            raise FleetError(node, f"who holds its GPUs cannot be read: {answer.get('msg', 'no list of holders')}", "a list of processes", "log in and look: fuser -v /dev/kfd")
+            raise FleetError(
+                node,
+                f"who holds its GPUs cannot be read: {answer.get('msg', 'no list of holders')}",
+                "a list of processes",
+                "log in and look: fuser -v /dev/kfd",
+            )
         return holders

@@ -31,8 +31,13 @@ class ActionModule(action.FleetAction):
             self._rehearse(node, args)
         elif args["state"]:
             ledger.record(
-                here["epoch"], node, args["state"], kind="intent" if args["intent"] else "outcome", reason=args["reason"],
-                data=args["data"], action=rollout.action_for(ledger.state_of(node), args["state"], args["actions"]),
+                here["epoch"],
+                node,
+                args["state"],
+                kind="intent" if args["intent"] else "outcome",
+                reason=args["reason"],
+                data=args["data"],
+                action=rollout.action_for(ledger.state_of(node), args["state"], args["actions"]),
             )
         return {
             "changed": False,
@@ -42,8 +47,7 @@ class ActionModule(action.FleetAction):
 
     @staticmethod
     def _ledger(here: dict[str, Any]) -> Ledger | None:
-        path = rollout.ledger_path(here.get("dir") or "")
-        return Ledger.open(path) if here and path.exists() else None
+        return Ledger.open(rollout.ledger_path(here["dir"])) if here.get("dir") else None
 
     def _rehearse(self, node: str, args: dict[str, Any]) -> None:
         # a rehearsal that met a failure must not end with status 0

@@ -1,15 +1,15 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The gate at the start of each wave: evaluated by every host of the wave, from the ledger, before anything is touched."""
+"""The gate at the start of each wave: every host of the wave reads the ledger before anything is touched."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, gate, rollout
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import repository_for
@@ -34,6 +34,8 @@ class ActionModule(action.FleetAction):
         wave = next(number for number, members in enumerate(here["waves"], start=1) if node in members)
         answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback)
         if not answer["admit"]:
+            if node == here["waves"][wave - 1][0]:
+                closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
             raise FleetError(f"{here['mode']} {plan['plan_id']}", answer["reason"], answer["wanted"], answer["fix"])
         if not rollback:
             action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])

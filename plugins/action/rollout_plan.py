@@ -47,7 +47,14 @@ class ActionModule(action.FleetAction):
         racks = {node: record.get("rack") for node, record in found.items()}
         for attempt in itertools.count(1):
             plan = make_plan(
-                found, racks, target, policy, catalog, created_at=action.now(), inventory_order=args["nodes"], attempt=attempt
+                found,
+                racks,
+                target,
+                policy,
+                catalog,
+                created_at=action.now(),
+                inventory_order=args["nodes"],
+                attempt=attempt,
             )
             if not attempts.is_spent(args["fleet_dir"], plan["plan_id"]):
                 return plan

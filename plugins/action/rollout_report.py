@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, gate, records, report, rollout
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, report, rollout
 
 
 class ActionModule(action.FleetAction):
@@ -25,31 +23,29 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"])
-        ledger = Ledger.open(rollout.ledger_path(directory))
-        plan, nodes, events = ledger.plan(), ledger.nodes(), ledger.events()
-        outcome = gate.outcome(plan, nodes, rollback=rollout.mode_of(events) == "rollback")
+        plan, nodes, events, outcome = told = closing.read(directory)
         if args["node"]:
             self._tell_story(args["node"], nodes, events)
         else:
             self.say(report.rollout_report(plan, nodes, outcome, colour=self.colour()))
-        page = self._write(args["fleet_dir"], directory, (plan, nodes, events, outcome))
+        page = closing.write(directory, told)
+        self.say(f"Report: {page}")
         result: dict[str, Any] = {"changed": False, "outcome": outcome, "report": str(page)}
         if args["must_be_clean"] and not outcome["clean"]:
             missing = outcome["lost"] + outcome["unfinished"]
             named = "; ".join(f"{row['node']} {row['state']}: {row['why'] or 'no reason given'}" for row in missing[:5])
-            result.update(failed=True, msg=f"rollout {plan['plan_id']} is not clean: {len(missing)} of {len(nodes)} nodes ({named}); report: {page}")
+            result.update(
+                failed=True,
+                msg=f"rollout {plan['plan_id']} is not clean: {len(missing)} of {len(nodes)} nodes ({named})",
+            )
         return result
 
     def _tell_story(self, node: str, nodes: dict[str, Any], events: list[dict[str, Any]]) -> None:
         if node not in nodes:
-            raise FleetError(f"node {node}", "is not part of this rollout", "one of its nodes: " + ", ".join(nodes), "name one of these, or another rollout with -e rollout=PLAN_ID")
+            raise FleetError(
+                f"node {node}",
+                "is not part of this rollout",
+                "one of its nodes: " + ", ".join(nodes),
+                "name one of these, or another rollout with -e rollout=PLAN_ID",
+            )
         self.say(report.story([event for event in events if event["node"] == node]))
-
-    def _write(self, fleet_dir: str, directory: Path, told: tuple[Any, Any, Any, Any]) -> Path:
-        plan, nodes, events, outcome = told
-        page = directory / "report.html"
-        audited = records.read_records(fleet_dir, nodes)
-        records.write_text(page, report.html(plan, nodes, events, audited, outcome))
-        records.write_json(directory / "report.json", report.as_json(plan, nodes, events, outcome))
-        self.say(f"Report: {page}")
-        return page

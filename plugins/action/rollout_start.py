@@ -1,20 +1,20 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Open a rollout (or its rollback) from a plan: check that nothing it rests on has changed, take the lease, give the waves."""
+"""Open a rollout or its rollback: check that nothing the plan rests on has changed, take the lease, give the waves."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import check_plan_inputs, current_inputs, load_plan
-
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
 
 
 class ActionModule(action.FleetAction):
@@ -32,14 +32,19 @@ class ActionModule(action.FleetAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         start = self._rollback if args["mode"] == "rollback" else self._upgrade
         plan, directory, waves = start(args)
-        started = rollout.ledger_path(directory).exists()
+        kept = directory / "plan.json"
         facts = {
-            "mode": args["mode"], "plan_id": plan["plan_id"], "dir": str(directory) if started else None,
-            "epoch": self._open(directory, plan["policy"], args["mode"]) if started and waves and not self.checking else None,
-            "plan": str(rollout.plan_path(args["fleet_dir"], plan["plan_id"])),
-            "waves": waves, "order": [node for wave in waves for node in wave], "sizes": [len(wave) for wave in waves],
+            "mode": args["mode"],
+            "plan_id": plan["plan_id"],
+            "dir": str(directory) if kept.exists() else None,
+            "plan": str(kept) if kept.exists() else os.path.abspath(args["plan"]),
+            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args["mode"]),
+            "waves": waves,
+            "order": [node for wave in waves for node in wave],
+            "sizes": [len(wave) for wave in waves],
         }
-        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: {len(facts['order'])} nodes in {len(waves)} waves are left to do.")
+        left = f"{len(facts['order'])} nodes in {len(waves)} waves are left to do"
+        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: {left}.")
         return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
 
     def _upgrade(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
@@ -47,21 +52,21 @@ class ActionModule(action.FleetAction):
         directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
         path = rollout.ledger_path(directory)
         nodes = Ledger.open(path).nodes() if path.exists() else {}
-        untouched = {node for node in plan["nodes"] if nodes.get(node, {}).get("state", "planned") == "planned"}
-        found = this_runs_records(args["fleet_dir"], [node for node in args["nodes"] if node in untouched])
+        left = rollout.untouched(plan, nodes, args["nodes"])
+        found = this_runs_records(args["fleet_dir"], left)
+        rollout.refuse_unreachable(plan, found)
         check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
         if plan["nodes"] and not path.exists() and not self.checking:
             Ledger.create(path, plan)
+            write_json(directory / "plan.json", plan)
         return plan, directory, rollout.upgrade_waves(plan, nodes, args["nodes"])
 
     def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
         ledger = Ledger.open(rollout.ledger_path(directory))
-        nodes = ledger.nodes()
-        strangers = [node for node in args["nodes"] if node not in nodes]
-        if len(strangers) == len(args["nodes"]):
-            raise FleetError(str(directory), "none of these nodes is part of it: " + ", ".join(strangers), "nodes of the rollout", "look at the status playbook, or name another one with -e rollout=ID")
-        return ledger.plan(), directory, rollout.rollback_waves(ledger.plan(), nodes, args["nodes"], args["incident"])
+        plan, nodes = ledger.plan(), ledger.nodes()
+        rollout.refuse_strangers(plan, args["nodes"])
+        return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod
     def _open(directory: Path, policy: dict[str, Any], mode: str) -> int:

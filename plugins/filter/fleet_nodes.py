@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The nodes of the fleet group, or a clear error: a play over a group that is not there would do nothing and return 0."""
+"""The nodes of the fleet group, or a clear error: a play over a group that is not there does nothing and returns 0."""
 
 from __future__ import annotations
 

@@ -23,6 +23,11 @@ class FleetError(Exception):
         self.fix = fix
         super().__init__(self._sentence())
 
+    def add(self, note: str) -> None:
+        """Add what went wrong besides to what was seen."""
+        self.seen = f"{self.seen}; and {note}"
+        self.args = (self._sentence(),)
+
     def _sentence(self) -> str:
         parts = [f"{self.subject}: {self.seen}"]
         if self.wanted:

@@ -9,6 +9,7 @@ Collectors and planners take a Host, so a test hands them a recorded machine ins
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -16,7 +17,11 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import CommandFailed, Unreadable
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
+    CommandFailed,
+    TransactionFailed,
+    Unreadable,
+)
 
 
 class Completed(NamedTuple):
@@ -30,7 +35,7 @@ class Completed(NamedTuple):
 class Host:
     """The machine this code runs on.
 
-    Paths are absolute. Every reader raises :class:`Unreadable`, whose ``missing`` tells "not there" from "cannot be read".
+    Paths are absolute. Every reader raises :class:`Unreadable`, whose ``missing`` tells absent from unreadable.
     """
 
     def read(self, path: str) -> str:
@@ -75,16 +80,26 @@ class Host:
             raise _unreadable(path, error) from error
         return stat.f_bavail * stat.f_frsize
 
-    def run(self, argv: list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None) -> Completed:
+    def run(
+        self, argv: list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None
+    ) -> Completed:
         """Run a program to its end, in the C locale; a time-out and a missing program raise :class:`CommandFailed`."""
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}
         try:
             done = subprocess.run(
-                argv, input=stdin, capture_output=True, timeout=timeout, env=environment, check=False,
-                text=True, errors="replace",
+                argv,
+                input=stdin,
+                capture_output=True,
+                timeout=timeout,
+                env=environment,
+                check=False,
+                text=True,
+                errors="replace",
             )
         except subprocess.TimeoutExpired as error:
-            raise CommandFailed(argv[0], f"no end after {timeout:.0f} s", "an end", output=str(error.stdout or "")) from error
+            raise CommandFailed(
+                argv[0], f"no end after {timeout:.0f} s", "an end", output=str(error.stdout or "")
+            ) from error
         except OSError as error:
             raise CommandFailed(argv[0], f"cannot be started: {error.strerror}") from error
         return Completed(done.returncode, done.stdout, done.stderr)
@@ -94,20 +109,14 @@ class Host:
         self.write_bytes(path, text.encode("utf-8"), mode)
 
     def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
-        """As :meth:`write`, for content that need not be text, such as a keyring."""
-        folder = os.path.dirname(path)
-        os.makedirs(folder, mode=0o755, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
+        """As :meth:`write`, for content that need not be text, such as a keyring.
+
+        :raises TransactionFailed: disk_full, where there is no space left, and of unknown kind for another reason.
+        """
         try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(temporary, mode)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            raise
+            _replace(path, content, mode)
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def make_private_folder(self, path: str) -> None:
         """Make a folder that only its owner may enter; one that is there gets the mode as well."""
@@ -143,6 +152,29 @@ class Host:
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+
+def _replace(path: str, content: bytes, mode: int) -> None:
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o755, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
+
+
+def unwritable(path: str, error: OSError) -> TransactionFailed:
+    """The error for a file or folder that could not be written: disk_full, or unknown for another reason."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    seen = f"cannot be written: {error.strerror}"
+    return TransactionFailed("disk_full" if full else "unknown", path, seen, "a file that can be written")
 
 
 def _unreadable(path: str, error: OSError) -> Unreadable:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every action plugin of the collection shares: checked arguments, plain data, one way to fail, one way to speak."""
+"""What every action plugin shares: checked arguments, plain data, one way to fail, one way to speak."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 FLEET_DIR = {"type": "path", "default": "fleet-records"}
@@ -46,7 +47,7 @@ def owner() -> dict[str, Any]:
 
 
 class FleetAction(ActionBase):
-    """Base of the actions. A subclass gives ``SPEC`` and ``act(args, task_vars) -> result``; it raises FleetError to fail."""
+    """Base of the actions: a subclass gives ``SPEC`` and ``act(args, task_vars)``; it raises FleetError to fail."""
 
     SPEC: dict[str, Any] = {}
     TRANSFERS_FILES = False

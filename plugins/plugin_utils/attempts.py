@@ -13,7 +13,7 @@ SETTLED = states.TERMINAL | {"planned", "failed"}
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
-    """True where a rollout of this very plan exists and lost nodes: a new try needs a plan, and a ledger, of its own."""
+    """True where a rollout of this very plan exists and lost nodes: a new try needs a plan and a ledger of its own."""
     path = rollout.ledger_path(rollout.rollout_dir(fleet_dir, plan_id))
     return path.exists() and any(row["state"] in states.LOST for row in Ledger.open(path).nodes().values())
 
@@ -25,12 +25,15 @@ def refuse_unfinished(fleet_dir: str) -> None:
     """
     for directory in rollout.all_rollouts(fleet_dir):
         under_way = [
-            f"{node} {row['state']}" for node, row in Ledger.open(rollout.ledger_path(directory)).nodes().items()
+            f"{node} {row['state']}"
+            for node, row in Ledger.open(rollout.ledger_path(directory)).nodes().items()
             if row["state"] not in SETTLED
         ]
         if under_way:
             raise FleetError(
-                str(directory), f"this rollout was cut off with nodes under way: {', '.join(under_way)}", "no node under way",
+                str(directory),
+                f"this rollout was cut off with nodes under way: {', '.join(under_way)}",
+                "no node under way",
                 f"go on with it (upgrade -e plan={rollout.plan_path(fleet_dir, directory.name)}) or roll it back "
                 f"(rollback -e rollout={directory.name})",
             )

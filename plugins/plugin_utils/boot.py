@@ -31,7 +31,21 @@ def parse_boot(status: int, output: str, error: str) -> Boot:
             return Boot(lines[0].strip(), float(lines[1].split()[0]), lines[2].strip())
     except (IndexError, ValueError):
         pass
-    raise FleetError("boot id", f"cannot be read (status {status}): {(error or output).strip()[:200]}", "boot id, uptime and kernel from /proc")
+    raise FleetError(
+        "boot id",
+        f"cannot be read (status {status}): {(error or output).strip()[:200]}",
+        "boot id, uptime and kernel from /proc",
+    )
+
+
+def check_order(node: str, command: str, status: int, error: str) -> None:
+    """Refuse the answer of a node to the order to reboot; 128 and more, or 255, is a connection that went down with it.
+
+    :raises FleetError: the node said no.
+    """
+    if 0 < status < 128:
+        seen = f"{command!r} ended with status {status}: {error.strip()}"
+        raise FleetError(node, seen, "status 0", "see why the node refuses to reboot")
 
 
 def prove_boot(node: str, before: Boot, after: Boot, elapsed: float, kernel: str | None) -> None:
@@ -41,8 +55,37 @@ def prove_boot(node: str, before: Boot, after: Boot, elapsed: float, kernel: str
     :raises FleetError: it is not.
     """
     if after.boot_id == before.boot_id:
-        raise FleetError(node, f"the boot id is still {before.boot_id}", "a new boot id", "the reboot did not happen: see why")
+        raise FleetError(
+            node, f"the boot id is still {before.boot_id}", "a new boot id", "the reboot did not happen: see why"
+        )
     if after.uptime > elapsed + CLOCK_SLACK_SECONDS:
-        raise FleetError(node, f"it is up for {after.uptime:.0f} s, but the reboot was ordered {elapsed:.0f} s ago", "a boot younger than the order", "check that this is the same machine")
+        raise FleetError(
+            node,
+            f"it is up for {after.uptime:.0f} s, but the reboot was ordered {elapsed:.0f} s ago",
+            "a boot younger than the order",
+            "check that this is the same machine",
+        )
     if kernel and after.kernel != kernel:
-        raise FleetError(node, f"it booted kernel {after.kernel}", f"kernel {kernel}", "check the boot loader's default entry")
+        raise FleetError(
+            node, f"it booted kernel {after.kernel}", f"kernel {kernel}", "check the boot loader's default entry"
+        )
+
+
+def not_rebooted(node: str, before: Boot, timeout: float, last_error: str) -> FleetError:
+    """The error for a node that was not seen with a new boot id in time.
+
+    :param last_error: what the last failed look at it said; empty for a node that answered all the time.
+    """
+    if last_error:
+        return FleetError(
+            node,
+            f"did not come back within {timeout:.0f} s of the reboot; last error: {last_error}",
+            "an answer over SSH with a new boot id",
+            "look at its console through the BMC",
+        )
+    return FleetError(
+        node,
+        f"still up after {timeout:.0f} s with the same boot id {before.boot_id}: the reboot was ignored",
+        "a new boot id",
+        "see what blocks the shutdown (systemctl list-jobs)",
+    )

@@ -124,10 +124,13 @@ def _over_budget(lost: list[dict[str, str]], budget: int, rollback: bool) -> tup
 def _below_floor(
     plan: Mapping[str, Any], members: Sequence[str], lost: list[dict[str, str]], percent: float
 ) -> tuple[str, str, str] | None:
-    """The plan kept the floor while nothing was lost; here it is kept with the lost nodes out of service."""
+    """The plan kept the floor while nothing was lost; here it is kept with the lost nodes out of service.
+
+    A restored node uses up the budget but not the floor: it was proven to be what it was, and serves.
+    """
     product = {node: row["product"] for node, row in plan["nodes"].items()}
     taken = Counter(product[node] for node in members)
-    gone = Counter(product[row["node"]] for row in lost if row["node"] not in members)
+    gone = Counter(product[row["node"]] for row in lost if row["node"] not in members and row["state"] != "restored")
     for name in sorted(set(taken) & set(gone)):
         fleet, out = plan["fleet"][name], plan["out"][name] + gone[name]
         if taken[name] > room(fleet, out, percent):

@@ -21,8 +21,10 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import compare_before_after, stable_facts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
+ADVICE = frozenset(rule.id for rule in RULES if not rule.deciding)
 PLANNED_CHANGES = ("driver", "rocm", "cmdline", "firmware")
 
 
@@ -44,8 +46,10 @@ class Store:
             return json.loads(self.before.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise FleetError(
-                os.fspath(self.before), f"the facts of {self.node} from before the change cannot be read: {error}",
-                "the file that the precheck wrote", f"look at {self.node} yourself before it goes back into service",
+                os.fspath(self.before),
+                f"the facts of {self.node} from before the change cannot be read: {error}",
+                "the file that the precheck wrote",
+                f"look at {self.node} yourself before it goes back into service",
             ) from error
 
 
@@ -78,8 +82,9 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
         before = store.read_before()
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
         return worse or list(_differences(stable_facts(before), stable_facts(facts), "facts"))
-    troubles = [] if record["class"] == "at_target" else _sentences(record)
-    return troubles + [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]
+    if record["class"] != "at_target":
+        return _sentences(record)
+    return [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]
 
 
 def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
@@ -92,7 +97,7 @@ def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
 
 
 def _sentences(record: dict[str, Any]) -> list[str]:
-    rows = [row for row in record["findings"] if row["verdict"] in ("fail", "unknown")]
+    rows = [row for row in record["findings"] if row["verdict"] in ("fail", "unknown") and row["rule"] not in ADVICE]
     return [_sentence(row) for row in rows] or [f"the node is {record['class']}, its steps: {record.get('steps')}"]
 
 

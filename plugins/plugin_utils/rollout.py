@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +38,18 @@ def find_rollout(fleet_dir: str, name: str | None) -> Path:
     """
     found = all_rollouts(fleet_dir)
     if not found:
-        raise FleetError(fleet_dir, "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR")
+        raise FleetError(
+            fleet_dir, "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR"
+        )
     if not name:
         return found[-1]
     for directory in found:
         if directory.name == Path(name).stem:
             return directory
     known = ", ".join(directory.name for directory in found)
-    raise FleetError(f"rollout {name}", "was never started", "the plan id of a rollout that was started", f"name one of: {known}")
+    raise FleetError(
+        f"rollout {name}", "was never started", "the plan id of a rollout that was started", f"name one of: {known}"
+    )
 
 
 def all_rollouts(fleet_dir: str) -> list[Path]:
@@ -54,7 +58,9 @@ def all_rollouts(fleet_dir: str) -> list[Path]:
     return [path.parent for path in sorted(ledgers, key=lambda path: path.stat().st_mtime)]
 
 
-def upgrade_waves(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]) -> list[list[str]]:
+def upgrade_waves(
+    plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]
+) -> list[list[str]]:
     """The plan's waves without what is done and without what waits for an operator; empty waves fall out.
 
     A node that a killed controller left on its way is still in: it is taken up again.
@@ -69,6 +75,47 @@ def upgrade_waves(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]
     return [wave for wave in waves if wave]
 
 
+def untouched(
+    plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]
+) -> list[str]:
+    """The nodes of the plan that this run may move and that no run has touched yet: they must be what was planned."""
+    return [
+        node
+        for node in members
+        if node in plan["nodes"] and nodes.get(node, {}).get("state", "planned") == "planned"
+    ]
+
+
+def refuse_unreachable(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse to begin while a node that the plan still has to move does not answer.
+
+    :raises FleetError: naming the nodes and the ways out.
+    """
+    gone = [node for node, record in records.items() if not record["reachable"]]
+    if gone:
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"these nodes do not answer: {', '.join(gone)}",
+            "every node that is still to be moved answers",
+            f"bring them back, or leave them out: --limit '{':'.join(['all', *(f'!{node}' for node in gone)])}'",
+        )
+
+
+def refuse_strangers(plan: Mapping[str, Any], members: Sequence[str]) -> None:
+    """Refuse a rollback of nodes none of which is part of the rollout.
+
+    :raises FleetError: naming the nodes.
+    """
+    strangers = [node for node in members if node not in plan["nodes"]]
+    if len(strangers) == len(members):
+        raise FleetError(
+            f"rollout {plan['plan_id']}",
+            f"none of these nodes is part of it: {', '.join(strangers)}",
+            "nodes of the rollout",
+            "look at the status playbook, or name another rollout with -e rollout=PLAN_ID",
+        )
+
+
 def rollback_waves(
     plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str], incident: bool
 ) -> list[list[str]]:
@@ -77,7 +124,10 @@ def rollback_waves(
     :param incident: all at once; the fleet is down anyway.
     """
     wanted = set(members)
-    waves = [[node for node in wave["nodes"] if node in wanted and was_changed(nodes.get(node, {}))] for wave in plan["waves"]]
+    waves = [
+        [node for node in wave["nodes"] if node in wanted and was_changed(nodes.get(node, {}))]
+        for wave in plan["waves"]
+    ]
     if incident:
         waves = [[node for wave in waves for node in wave]]
     return [wave for wave in waves if wave]
@@ -96,7 +146,7 @@ def mode_of(events: Iterable[Mapping[str, Any]]) -> str:
 
 
 def action_for(current: str, new: str, allowed: Iterable[str]) -> str | None:
-    """The named action that a step needs: None where the step is an ordinary one, else the first allowed one that fits."""
+    """The named action that a step needs: None for an ordinary step, else the first allowed one that fits."""
     for action in (None, *allowed):
         try:
             states.advance(current, new, action)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The whole job on a simulated fleet, to watch: audit, plan, upgrade with a bad link, automatic rollback, report, rollback.
+"""The whole job on a simulated fleet, to watch: audit, plan, upgrade with a bad link, automatic and full rollback.
 
 Ends with status 0 only when each step ended as it should.
 """
@@ -34,7 +34,15 @@ def simfleet(*words: str) -> None:
 
 def playbook(name: str, *words: str, expected: int = 0) -> None:
     """Run a playbook of the collection as a user would, and insist on its exit status."""
-    command = ["ansible-playbook", f"fleetops.instinct.{name}", "-i", str(STATE / "inventory.yml"), "-e", f"fleet_dir={RECORDS}", *words]
+    command = [
+        "ansible-playbook",
+        f"fleetops.instinct.{name}",
+        "-i",
+        str(STATE / "inventory.yml"),
+        "-e",
+        f"fleet_dir={RECORDS}",
+        *words,
+    ]
     print("$ " + " ".join(command), flush=True)
     status = subprocess.run(command, cwd=OUTPUT, check=False).returncode
     if status != expected:
@@ -61,7 +69,9 @@ def check_upgrade() -> None:
     for row in report()["nodes"].values():
         racks.setdefault(row["wave"], set()).add(row["rack"])
     most = max(map(len, racks.values()))
-    print(f"{len(upgraded)} nodes upgraded, {len(restored)} rolled back ({', '.join(restored)}), racks in a wave: at most {most}")
+    print(
+        f"{len(upgraded)} nodes upgraded, {len(restored)} rolled back ({', '.join(restored)}); racks in a wave: {most}"
+    )
     if (len(upgraded), restored, most) != (11, ["g07"], 1):
         raise SystemExit("demo: wanted 11 nodes upgraded, g07 rolled back, and no wave with two racks")
 

@@ -1,7 +1,10 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A machine out of a map: {"files": {path: text | {"error": "EIO"}}, "links": {path: target}, "commands": {"argv joined": [rc, out, err]}}."""
+"""A machine out of a map of files, links, commands and free bytes.
+
+``files`` {path: text or {"error": "EIO"}}, ``links`` {path: target}, ``commands`` {"argv joined": [rc, out, err]}.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.fleetops.instinct.plugins.filter.fleet_nodes import fleet_nodes
 
 
@@ -14,7 +15,9 @@ def test_the_nodes_of_the_group_in_its_order():
     assert fleet_nodes({"all": ["b", "a"], "fleet": ["b", "a"]}, "fleet") == ["b", "a"]
 
 
-@pytest.mark.parametrize("groups, what", [({"all": [], "gpu": ["a"]}, "does not exist; groups seen: gpu"), ({"fleet": []}, "is empty")])
+@pytest.mark.parametrize(
+    "groups, what", [({"all": [], "gpu": ["a"]}, "does not exist; groups seen: gpu"), ({"fleet": []}, "is empty")]
+)
 def test_no_group_or_an_empty_one_names_what_to_do(groups, what):
     with pytest.raises(AnsibleFilterError, match=what) as error:
         fleet_nodes(groups, "fleet")

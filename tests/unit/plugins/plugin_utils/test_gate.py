@@ -131,7 +131,7 @@ def test_a_resumed_run_that_leaves_such_a_node_out_counts_it_as_lost():
 @pytest.mark.parametrize("percent, admitted", [(0, True), (37, True), (38, False), (75, False)])
 def test_a_wave_that_would_break_the_capacity_floor_with_the_lost_nodes_out_is_refused(percent, admitted):
     policy = {"failure_budget": 5, "capacity_floor_percent": percent}
-    answer = admission(plan(), fleet(**{**DONE, "g03": "restored"}), 3, policy)  # 8 nodes, 1 lost, 4 taken: 3 stay
+    answer = admission(plan(), fleet(**{**DONE, "g03": "quarantined"}), 3, policy)  # 8 nodes, 1 lost, 4 taken: 3 stay
     assert answer["admit"] is admitted
     assert admitted or "3 of 8 MI300X would stay in service: 1 are out, 1 of them lost" in answer["reason"]
 
@@ -140,14 +140,14 @@ def test_a_wave_that_would_break_the_capacity_floor_with_the_lost_nodes_out_is_r
 def test_the_floor_counts_the_whole_fleet_and_who_was_out_before(size, out, admitted):
     policy = {"failure_budget": 5, "capacity_floor_percent": 75}
     bigger = plan(fleet={"MI300X": size}, out={"MI300X": out})
-    assert admission(bigger, fleet(**{**DONE, "g03": "restored"}), 3, policy)["admit"] is admitted
+    assert admission(bigger, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)["admit"] is admitted
 
 
 def test_the_floor_of_one_product_is_not_broken_by_the_losses_of_another():
     mixed = plan(fleet={"MI300X": 7, "MI210": 1}, out={"MI300X": 0, "MI210": 0})
     mixed["nodes"]["g03"]["product"] = "MI210"
     policy = {"failure_budget": 5, "capacity_floor_percent": 43}
-    assert admission(mixed, fleet(**{**DONE, "g03": "restored"}), 3, policy)["admit"] is True
+    assert admission(mixed, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)["admit"] is True
 
 
 def test_a_floor_that_the_plan_cannot_keep_is_the_plans_own_decision_while_nothing_is_lost():
@@ -165,6 +165,11 @@ def test_a_node_that_the_rollback_did_not_bring_back_halts_the_rollback(state):
     answer = admission(plan(), fleet(g01=state), 2, rollback=True, waves=[["g01"], ["g02", "g03"]])
     assert not answer["admit"]
     assert "was not brought back" in answer["lost"][0]["why"]
+
+
+def test_a_restored_node_serves_and_does_not_count_against_the_floor():
+    policy = {"failure_budget": 1, "capacity_floor_percent": 50}
+    assert admission(plan(), fleet(**{**DONE, "g03": "restored"}), 3, policy)["admit"] is True
 
 
 def test_a_rollback_goes_on_over_restored_nodes():

@@ -8,16 +8,26 @@ from __future__ import annotations
 import copy
 
 import pytest
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import phases
 
 FACTS = {
     "node": {"boot_id": "aaaa", "kernel": {"running": "6.1", "cmdline": ["ro"]}},
-    "gpus": [{"bdf": "0000:63:00.0", "device_id": "74a1", "link": [{"bdf": "0000:63:00.0", "speed_gts": 32.0, "width": 16}]}],
+    "gpus": [
+        {"bdf": "0000:63:00.0", "device_id": "74a1", "link": [{"bdf": "0000:63:00.0", "speed_gts": 32.0, "width": 16}]}
+    ],
     "driver": {"version": "6.12.12"},
     "rocm": {"active": "6.4.4", "holds": ["rocm"], "packages": {"rocm": {"version": "6.4.4.60404-129~22.04"}}},
 }
-FINDING = {"rule": "link.speed", "subject": "0000:63:00.0", "verdict": "fail", "expected": "32.0 GT/s", "observed": "16.0 GT/s", "fix": "reseat"}
+FINDING = {
+    "rule": "link.speed",
+    "subject": "0000:63:00.0",
+    "verdict": "fail",
+    "expected": "32.0 GT/s",
+    "observed": "16.0 GT/s",
+    "fix": "reseat",
+}
 
 
 def record(kind, *findings):
@@ -45,7 +55,9 @@ def test_an_audit_only_writes_down(store):
 @pytest.mark.parametrize("kind", ["blocked", "unknown", "unhealthy"])
 def test_a_node_that_must_not_be_moved_fails_its_precheck_with_the_finding(store, kind):
     result = phases.conclude("precheck", record(kind, FINDING), FACTS, store)
-    assert result["failed"] and "link.speed" in result["msg"] and "reseat" in result["msg"]
+    assert result["failed"]
+    assert "link.speed" in result["msg"]
+    assert "reseat" in result["msg"]
 
 
 def test_the_facts_from_before_are_kept_once(store):
@@ -75,7 +87,8 @@ def test_a_node_without_facts_never_passes(store):
 
 def test_a_restored_node_must_have_its_holds_again(store):
     result = phases.conclude("verify_old", record("may_move"), changed(rocm={"holds": []}), store)
-    assert result["failed"] and "facts.rocm.holds" in result["msg"]
+    assert result["failed"]
+    assert "facts.rocm.holds" in result["msg"]
 
 
 def test_a_restored_node_that_is_what_it_was_passes(store):
@@ -83,5 +96,5 @@ def test_a_restored_node_that_is_what_it_was_passes(store):
 
 
 def test_missing_facts_from_before_are_an_error_that_names_the_file(tmp_path):
-    with pytest.raises(FleetError, match="g03.json"):
+    with pytest.raises(FleetError, match=r"g03\.json"):
         phases.Store(str(tmp_path), None, "g03").read_before()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
 
@@ -67,3 +68,19 @@ def test_an_unknown_rollout_names_those_that_exist(tmp_path):
     (folder / "ledger.sqlite").touch()
     with pytest.raises(FleetError, match="abc123"):
         rollout.find_rollout(str(tmp_path), "def456")
+
+
+def test_only_nodes_that_no_run_touched_must_still_be_what_was_planned():
+    plan = {"nodes": dict.fromkeys(NODES)}
+    assert rollout.untouched(plan, ledger(g01="in_service", g02="activating"), [*NODES, "other"]) == ["g03", "g04"]
+
+
+def test_an_unreachable_node_is_named_before_anything_is_touched():
+    records = {"g01": {"reachable": True}, "g02": {"reachable": False}}
+    with pytest.raises(FleetError, match=r"do not answer: g02.*--limit 'all:!g02'"):
+        rollout.refuse_unreachable({"plan_id": "abc"}, records)
+
+
+def test_rollback_of_nodes_that_were_never_in_it_is_refused():
+    with pytest.raises(FleetError, match="none of these nodes is part of it: x1"):
+        rollout.refuse_strangers({"plan_id": "abc", "nodes": {"g01": {}}}, ["x1"])

@@ -1,0 +1,37 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is left behind when a rollout ends, or is stopped: report.html and report.json beside the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import gate, records, report, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+
+
+class Told(NamedTuple):
+    """A rollout as its ledger tells it; the parts are those of docs/contracts.md sections 5 and 6."""
+
+    plan: dict[str, Any]
+    nodes: dict[str, Any]
+    events: list[dict[str, Any]]
+    outcome: dict[str, Any]
+
+
+def read(directory: Path) -> Told:
+    """Everything that a report needs, from the ledger of a rollout directory."""
+    ledger = Ledger.open(rollout.ledger_path(directory))
+    plan, nodes, events = ledger.plan(), ledger.nodes(), ledger.events()
+    return Told(plan, nodes, events, gate.outcome(plan, nodes, rollback=rollout.mode_of(events) == "rollback"))
+
+
+def write(directory: Path, told: Told) -> Path:
+    """Write both reports; the path of the page. The last audit's records lie two folders up."""
+    audited = records.read_records(directory.parent.parent, told.nodes)
+    page = directory / "report.html"
+    records.write_text(page, report.html(told.plan, told.nodes, told.events, audited, told.outcome))
+    records.write_json(directory / "report.json", report.as_json(told.plan, told.nodes, told.events, told.outcome))
+    return page
