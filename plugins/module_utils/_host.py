@@ -9,6 +9,7 @@ Collectors and planners take a Host, so a test hands them a recorded machine ins
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import shutil
@@ -54,7 +55,7 @@ class Host:
         """True where the path is there (links are followed)."""
         return os.path.exists(path)
 
-    def list(self, path: str) -> list[str]:
+    def list(self, path: str) -> builtins.list[str]:
         """Sorted names in a folder."""
         try:
             return sorted(os.listdir(path))
@@ -81,7 +82,7 @@ class Host:
         return stat.f_bavail * stat.f_frsize
 
     def run(
-        self, argv: list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None
+        self, argv: builtins.list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None
     ) -> Completed:
         """Run a program to its end, in the C locale; a time-out and a missing program raise :class:`CommandFailed`."""
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}

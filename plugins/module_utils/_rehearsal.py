@@ -14,12 +14,15 @@ from typing import NamedTuple
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt, _sources
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import TransactionFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
-from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host, unwritable
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import APT_LISTS, Package, apt_index
 from ansible_collections.fleetops.instinct.plugins.module_utils._release import ReleaseGoal, SnapshotGoal, refuse
 
 ARCHIVES = "/var/cache/apt/archives"
 PREFIX = "/opt"
+WORK = "/var/lib"
+RESERVE = 256_000_000  # what dkms builds in, and dpkg's copies of its own books
+MARGIN = 1.1
 FETCH_TIMEOUT = 600.0
 ONLY_WHAT_IS_NAMED = ["-y", "--no-install-recommends", "--allow-downgrades", "--allow-change-held-packages"]
 
@@ -52,15 +55,22 @@ class Rehearsal(NamedTuple):
 class Room:
     """A folder outside apt's own configuration, gone after the ``with`` block."""
 
-    def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix="fleetops-apt-")
+    path = ""
 
     def __enter__(self) -> Room:
-        # apt fetches and checks as the user _apt, who has to get at the lists and at the key.
-        os.chmod(self.path, 0o755)
-        os.makedirs(f"{self.path}/lists")
-        for folder in ("sources.list.d", "preferences.d"):
-            os.makedirs(f"{self.path}/etc/apt/{folder}")
+        """Make it.
+
+        :raises TransactionFailed: where it cannot be made.
+        """
+        try:
+            self.path = tempfile.mkdtemp(prefix="fleetops-apt-")
+            # apt fetches and checks as the user _apt, who has to get at the lists and at the key.
+            os.chmod(self.path, 0o755)
+            for folder in ("lists", "etc/apt/sources.list.d", "etc/apt/preferences.d"):
+                os.makedirs(f"{self.path}/{folder}")
+        except OSError as error:
+            self.__exit__()
+            raise unwritable(self.path or tempfile.gettempdir(), error) from error
         return self
 
     def __exit__(self, *_ignored: object) -> None:
@@ -165,20 +175,21 @@ def _check_space(host: Host, room: Room, request: list[str]) -> None:
     if done.rc != 0:
         raise _apt.failure(done, "the sizes of the packages")
     download, after = _apt.space_needed(done.out)
-    free_for_archives, free = _free(host, ARCHIVES), _free(host, PREFIX)
-    # The same number of free bytes: the same file system.
-    needed = max(after, 0) + (download if free == free_for_archives else 0)
-    _require(PREFIX, free, needed)
-    _require(ARCHIVES, free_for_archives, download)
+    demands = {PREFIX: max(after, 0), ARCHIVES: download, WORK: RESERVE}
+    free = {path: _free(host, path) for path in demands}
+    for path in demands:
+        # The same number of free bytes: the same file system.
+        _require(path, free[path], sum(bytes_ for other, bytes_ in demands.items() if free[other] == free[path]))
 
 
 def _require(path: str, free: int, needed: int) -> None:
-    if free < needed * 1.1:
+    wanted = needed * MARGIN
+    if free < wanted:
         raise TransactionFailed(
             "disk_full",
             path,
             f"{free / 1e6:.0f} MB are free",
-            f"{needed * 1.1 / 1e6:.0f} MB (what apt counts, and a tenth)",
+            f"{wanted / 1e6:.0f} MB for the packages, the build of the driver and a margin",
             "free some space; nothing was changed",
         )
 

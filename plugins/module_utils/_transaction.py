@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt, _driver, _sources
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
@@ -62,8 +62,9 @@ def apply(
         _install(host, rehearsal.targets, before, limits)
         build_driver(host, limits)
     except FleetError as error:
-        _undo(host, before, earlier_files, changes)
-        raise _with_holds(host, goal, before, limits, error) from error
+        _after_failure(error, "apt's files could not be put back", lambda: _undo(host, before, earlier_files, changes))
+        _after_failure(error, "the holds could not be set again", lambda: _hold_again(host, goal, before, limits))
+        raise
     set_holds(host, goal.holds(dpkg_packages(host)), limits)
     _mark_automatic(host, automatic & set(installed(before)), limits)
     _remove_stale(host)
@@ -215,17 +216,18 @@ def _undo(
         _forget_lists(host, changes)
 
 
-def _with_holds(
-    host: Host, goal: ReleaseGoal | SnapshotGoal, before: dict[str, Package], limits: Limits, error: FleetError
-) -> FleetError:
+def _hold_again(host: Host, goal: ReleaseGoal | SnapshotGoal, before: dict[str, Package], limits: Limits) -> None:
     wanted = {name: True for name, package in before.items() if package.hold}
     wanted.update({name: True for name, held in goal.holds(dpkg_packages(host)).items() if held})
+    set_holds(host, wanted, limits)
+
+
+def _after_failure(error: FleetError, otherwise: str, act: Callable[[], None]) -> None:
+    """Do one more thing after a failure, whose cause must not be hidden by a second one."""
     try:
-        set_holds(host, wanted, limits)
+        act()
     except FleetError as second:
-        error.seen += f"; and the holds could not be set again: {second}"
-        error.args = (str(TransactionFailed("", error.subject, error.seen, error.wanted, error.fix)),)
-    return error
+        error.add(f"{otherwise}: {second}")
 
 
 def _remove_stale(host: Host) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 
 import pytest
 
@@ -14,6 +15,7 @@ import yaml
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _converge
 from ansible_collections.fleetops.instinct.plugins.module_utils._driver import TREE
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import unwritable
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import dpkg_packages
 from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import take
 from ansible_collections.fleetops.instinct.plugins.modules import rocm_release
@@ -191,11 +193,57 @@ def test_a_repository_that_is_gone_stops_before_any_change(run):
 
 def test_too_little_space_stops_before_any_change(run):
     host = settled_node()
-    host.free["/"] = 6_000_000
+    host.free["/"] = 280_000_000
     told = run(host, **parameters())
     assert told["kind"] == "disk_full"
-    assert "6 MB are free" in told["msg"]
+    assert "280 MB are free; wanted: 288 MB" in told["msg"]
     assert versions(host) == OLD
+
+
+def test_space_is_counted_by_file_system(run):
+    host = settled_node()
+    host.free = {"/": 282_000_000, "/opt": 5_600_000, "/var/cache/apt/archives": 1_200_000}
+    assert run(host, check=True, **parameters())["changed"] is True
+    host.free["/opt"] = 5_400_000
+    assert run(host, check=True, **parameters())["msg"].startswith("/opt: 5 MB are free; wanted: 6 MB")
+
+
+def test_the_cause_is_not_hidden_by_what_fails_after_it(run):
+    host = settled_node()
+    host.fail_to_build(NEW["amdgpu-dkms"])
+    host.answers["hold"] = (1, "dpkg: error: dpkg frontend lock was locked by another process with pid 9\n")
+    told = run(host, lock_timeout=0, **parameters())
+    assert told["kind"] == "dkms_build_failed"
+    assert "and the holds could not be set again: dpkg's lock: held by process 9" in told["msg"]
+
+
+def test_a_disk_that_is_full_when_files_are_written_is_a_full_disk(run, monkeypatch):
+    host = settled_node()
+
+    def write_bytes(path, content, mode=0o644):
+        raise unwritable(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    monkeypatch.setattr(host, "write_bytes", write_bytes)
+    assert run(host, **parameters())["kind"] == "disk_full"
+
+
+def test_an_interrupted_dpkg_is_settled_and_the_transaction_made_again(run):
+    host, tries = settled_node(), []
+
+    def install(node, argv):
+        tries.append(argv)
+        if len(tries) == 1:
+            return (
+                100,
+                "",
+                "E: dpkg was interrupted, you must manually run 'dpkg --configure -a' to correct the problem.\n",
+            )
+        node._install(argv)
+        return 0, "", ""
+
+    host.answers["install"] = install
+    assert run(host, **parameters())["changed"] is True
+    assert [argv[-2:] for argv in host.ran if argv[0] == "dpkg"] == [["--configure", "-a"]]
 
 
 def test_a02_the_leftover_folder_of_an_older_driver_goes_and_no_other(run):
