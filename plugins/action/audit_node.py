@@ -13,6 +13,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, p
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
 
 
@@ -22,6 +23,7 @@ class ActionModule(action.FleetAction):
     SPEC = {
         "target": {"type": "path"},
         "plan": {"type": "path"},
+        "policy": {"type": "raw"},
         "rack": {"type": "str"},
         "fleet_dir": action.FLEET_DIR,
         "rollout_dir": {"type": "path"},
@@ -40,31 +42,20 @@ class ActionModule(action.FleetAction):
             time.sleep(min(args["interval"], remaining))
 
     def _look(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        node = task_vars["inventory_hostname"]
-        rack = args["rack"] or task_vars.get("fleet_rack")
-        catalog = load_catalog()
-        about = {"rack": rack and str(rack), "run_id": action.run_id(), "gathered_at": action.now()}
+        node, catalog = task_vars["inventory_hostname"], load_catalog()
+        about = {"rack": args["rack"], "run_id": action.run_id(), "gathered_at": action.now()}
         facts, why = self._facts(task_vars)
         if facts is None:
             record = unreachable_record(node, why, **about)
         else:
-            record = judge(facts, self._target(args, catalog), catalog, node, **about)
-        store = phases.Store(args["fleet_dir"], args["rollout_dir"], node)
+            target, policy = _wanted(args, catalog)
+            record = judge(facts, target, catalog, node, waivers=policy["waivers"], **about)
         if args["phase"] == "audit":
             records.write_record(args["fleet_dir"], record)
             if facts is not None:
                 records.write_facts(args["fleet_dir"], node, facts)
+        store = phases.Store(args["fleet_dir"], args["rollout_dir"], node)
         return phases.conclude(args["phase"], record, facts, store, keep=not self.checking)
-
-    @staticmethod
-    def _target(args: dict[str, Any], catalog: Catalog) -> Target:
-        if args["plan"]:
-            return Target(load_plan(args["plan"])["target"], args["plan"])
-        if args["target"]:
-            return load_target(args["target"], catalog)
-        raise FleetError(
-            "target", "not given", "a target file or a plan", "add -e target=TARGET.yml, or -e plan=PLAN.json"
-        )
 
     def _facts(self, task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         answer = self._execute_module(
@@ -74,7 +65,14 @@ class ActionModule(action.FleetAction):
             return None, str(answer.get("msg") or answer.get("module_stdout") or "the facts module gave no answer")
         facts = action.plain(answer.get("ansible_facts", {}).get("instinct"))
         if not isinstance(facts, dict):
-            raise FleetError(
-                task_vars["inventory_hostname"], "the facts module returned no facts", "ansible_facts.instinct"
-            )
+            raise FleetError(task_vars["inventory_hostname"], "the facts module returned no facts", "a dict")
         return facts, ""
+
+
+def _wanted(args: dict[str, Any], catalog: Catalog) -> tuple[Target, dict[str, Any]]:
+    if args["plan"]:
+        plan = load_plan(args["plan"])
+        return Target(plan["target"], args["plan"]), plan["policy"]
+    if args["target"]:
+        return load_target(args["target"], catalog), load_policy(args["policy"])
+    raise FleetError("target", "not given", "a target file or a plan", "add -e target=FILE, or -e plan=FILE")

@@ -42,14 +42,17 @@ class ActionModule(action.FleetAction):
 
 def this_runs_records(fleet_dir: str, nodes: list[str]) -> dict[str, dict[str, Any]]:
     """A record for each node: the one this run wrote, or "unknown" for a node that gave none."""
-    found = records.read_records(fleet_dir, nodes, run_id=action.run_id())
+    stored, run = records.read_records(fleet_dir, nodes), action.run_id()
     for node in nodes:
-        if node not in found:
-            found[node] = unreachable_record(
+        last = stored.get(node, {})
+        if last.get("run_id") != run:
+            stored[node] = unreachable_record(
                 node,
                 "no answer in this run: the node cannot be reached over SSH",
-                run_id=action.run_id(),
+                rack=last.get("rack"),
+                run_id=run,
                 gathered_at=action.now(),
+                product=last.get("product"),
             )
-            records.write_record(fleet_dir, found[node])
-    return {node: found[node] for node in nodes}
+            records.write_record(fleet_dir, stored[node])
+    return {node: stored[node] for node in nodes}

@@ -66,6 +66,8 @@ class ActionModule(action.FleetAction):
         ledger = Ledger.open(rollout.ledger_path(directory))
         plan, nodes = ledger.plan(), ledger.nodes()
         rollout.refuse_strangers(plan, args["nodes"])
+        if not (directory / "plan.json").exists():
+            write_json(directory / "plan.json", plan)
         return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod

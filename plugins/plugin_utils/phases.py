@@ -65,7 +65,7 @@ def conclude(
     troubles = _troubles(phase, record, facts, store)
     if phase == "precheck" and not troubles and keep and facts is not None:
         store.keep_before(facts)
-    result: dict[str, Any] = {"changed": False, "record": _brief(record), "phase": phase}
+    result: dict[str, Any] = {"changed": False, "class": record["class"], "phase": phase}
     if troubles:
         result.update(failed=True, msg=f"{record['node']} ({phase}): " + "; ".join(troubles))
     return result
@@ -104,8 +104,3 @@ def _sentences(record: dict[str, Any]) -> list[str]:
 def _sentence(finding: dict[str, Any]) -> str:
     seen = f"{finding['subject']}: {finding['observed']}, wanted {finding['expected']}"
     return f"{finding['rule']}: {seen} ({finding['fix']})" if finding.get("fix") else f"{finding['rule']}: {seen}"
-
-
-def _brief(record: dict[str, Any]) -> dict[str, Any]:
-    keys = ("node", "class", "verdict", "product", "rocm", "driver", "steps", "rollback", "findings")
-    return {key: record.get(key) for key in keys}
