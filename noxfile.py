@@ -141,9 +141,10 @@ def molecule(tally: Tally, posargs: list[str]) -> None:
     bin_folder = venvs.venv(
         "molecule", str(venvs.python_for(core)), ("tests.txt", "molecule.txt"), (f"ansible-core=={core}.*",)
     )
+    ours = {**fleet_environment(bin_folder), "NO_COLOR": "1"}
     for scenario in scenarios:
         command = [bin_folder / "molecule", "test", "--scenario-name", scenario]
-        tally.run(scenario, command, extensions, fleet_environment(bin_folder))
+        tally.run(scenario, command, extensions, ours)
 
 
 def fleet_environment(bin_folder: Path) -> dict[str, str]:
@@ -165,7 +166,8 @@ def program(name: str, default: bool = False) -> Callable[[Callable[[nox.Session
         def session(session: nox.Session) -> None:
             bin_folder = venvs.core_venv(venvs.newest_core())
             tree.copy_checkout()
-            session.run(str(bin_folder / "python"), *words(session), env=fleet_environment(bin_folder), external=True)
+            ours = {**fleet_environment(bin_folder), "FLEETOPS_DOCS": str(ROOT / "docs")}
+            session.run(str(bin_folder / "python"), *words(session), env=ours, external=True)
 
     return register
 
@@ -185,4 +187,4 @@ def bench(session: nox.Session) -> list[str]:
 @program("docs")
 def docs(session: nox.Session) -> list[str]:
     """The generated part of the documentation, made again."""
-    return ["tests/tools/make_docs.py", *session.posargs]
+    return [str(tree.COPY / "tests" / "tools" / "make_docs.py"), *session.posargs]

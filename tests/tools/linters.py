@@ -34,6 +34,8 @@ def run(tally: Tally, bin_folder: Path, here: Path, environment: Mapping[str, st
     command = [bin_folder / "lint-imports", "--no-logo", "--no-cache", here / ".importlinter"]
     tally.run("import-linter", command, packages, imports)
     tally.run("shellcheck", ["shellcheck", *sorted(here.glob("**/*.sh")), ".ci/run"], here, environment)
+    docs = [bin_folder / "python", here / "tests" / "tools" / "make_docs.py", "--check"]
+    tally.run("docs", docs, here, {**ansible, "PYTHONPATH": collections})
     tally.run("antsibull-changelog", [bin_folder / "antsibull-changelog", "lint"], here, ansible)
 
 
@@ -50,12 +52,11 @@ def mypy(bin_folder: Path, here: Path) -> list[str | Path]:
 
 
 def regular_packages(here: Path) -> Path:
-    """A copy of plugins/ with __init__.py files, because the import graph is only built of regular packages."""
+    """A copy of plugins/ with __init__.py files: the import graph wants regular packages, in a namespace package."""
     root = ROOT / ".cache" / "packages"
     shutil.rmtree(root, ignore_errors=True)
     plugins = root / "ansible_collections" / "fleetops" / "instinct" / "plugins"
     shutil.copytree(here / "plugins", plugins, ignore=shutil.ignore_patterns("__pycache__"))
-    folders = [plugins, *(path for path in plugins.rglob("*") if path.is_dir())]
-    for folder in [*folders, plugins.parent, plugins.parents[1], plugins.parents[2]]:
+    for folder in [plugins, *(path for path in plugins.rglob("*") if path.is_dir())]:
         (folder / "__init__.py").touch()
     return root
