@@ -153,6 +153,8 @@ def main() -> int:
     except SimfleetError as error:
         print(f"simfleet: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

@@ -60,6 +60,13 @@ def run(command: list[str], **options: object) -> subprocess.CompletedProcess[st
     return done
 
 
+# In namespaces of its own, so that an interrupted build leaves neither a mount below the tree nor a process that writes.
+ALONE = [
+    "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
+    "--kill-child=KILL", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh",
+]  # fmt: skip
+
+
 def host_sources() -> str | None:
     """The host's own apt sources for the suite, one text for mmdebstrap; None where the host has none of its kind."""
     texts = []
@@ -86,7 +93,7 @@ def _bootstrap(root: Path) -> None:
         raise SimfleetError("mmdebstrap is not installed; `apt-get install mmdebstrap` gives it")
     sources = host_sources()
     command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root)]
-    run([*command, "-"] if sources else command, input=sources)
+    run([*ALONE, *command, *(["-"] if sources else [])], input=sources)
 
 
 def _compile(root: Path) -> None:
