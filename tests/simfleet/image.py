@@ -60,7 +60,7 @@ def run(command: list[str], **options: object) -> subprocess.CompletedProcess[st
     return done
 
 
-# In namespaces of its own, so that an interrupted build leaves neither a mount below the tree nor a process that writes.
+# In namespaces of its own: an interrupted build leaves neither a mount below the tree nor a process that writes to it.
 ALONE = [
     "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private", "--pid", "--fork",
     "--kill-child=KILL", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh",
