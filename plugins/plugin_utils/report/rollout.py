@@ -36,7 +36,7 @@ def rollout_report(
     rows = rollout_rows(plan, nodes)
     body = [[r["node"], r["wave"], r["rack"], r["state"], journey(r), r["since"], r["reason"]] for r in rows]
     text = f"{paint(textwrap.fill(verdict(plan, outcome), width), verdict_tone(outcome), colour)}\n"
-    text += section("Waves", table(("wave", "kind", "domain", "nodes", "in service", "lost", "other"),
+    text += section("Waves", table(("wave", "kind", "domain", "nodes", "in service", "restored", "lost", "other"),
                                    [list(w.values()) for w in wave_rows(plan, nodes)], width, colour), colour)
     text += section("Nodes", table(HEAD, body, width, colour, [tone(r["state"]) for r in rows], toned=3), colour)
     troubles = [(f"{r['node']} ({r['state']})", _trouble(r)) for r in (*outcome["lost"], *outcome["unfinished"])
@@ -79,14 +79,16 @@ def rollout_rows(plan: Mapping[str, Any], nodes: Nodes) -> list[dict[str, Any]]:
 
 
 def wave_rows(plan: Mapping[str, Any], nodes: Nodes) -> list[dict[str, Any]]:
-    """One row per wave: number, kind, domain, how many nodes, and how many of them are in service, lost, other."""
+    """One row per wave: number, kind, domain, how many nodes; how many are in service, restored, lost, other."""
     rows = []
     for wave in plan["waves"]:
         states = [nodes.get(node, {}).get("state", "unknown") for node in wave["nodes"]]
         good = sum(state in FINISHED_OK for state in states)
-        lost = sum(state in LOST or state == "unknown" for state in states)
+        back = states.count("restored")
+        lost = sum(state in LOST or state == "unknown" for state in states) - back
         rows.append({"number": wave["number"], "kind": wave.get("kind", ""), "domain": wave.get("domain") or "-",
-                     "size": len(states), "in_service": good, "lost": lost, "other": len(states) - good - lost})
+                     "size": len(states), "in_service": good, "restored": back,
+                     "lost": lost, "other": len(states) - good - back - lost})
     return rows
 
 

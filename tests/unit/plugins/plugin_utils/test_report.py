@@ -255,4 +255,4 @@ def test_the_document_for_machines_carries_the_verdict_and_the_seconds_of_each_n
     assert (found["schema"], found["clean"], found["outcome"]["lost"][0]["node"]) == (1, False, "g01")
     assert found["nodes"]["g01"]["phases"]["changing"] == 240
     assert found["nodes"]["g01"]["seconds"] == 510
-    assert found["waves"][0]["lost"] == 1
+    assert (found["waves"][0]["restored"], found["waves"][0]["lost"]) == (1, 0)
