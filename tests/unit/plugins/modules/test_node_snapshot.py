@@ -83,9 +83,11 @@ def test_a_version_that_is_no_longer_offered_is_no_way_back(run):
     assert told["rollback"]["why"] == ["rocm 6.3.3.60303-74~22.04 is no longer offered by the repositories"]
 
 
-def test_no_lists_is_not_known_rather_than_gone(run):
+@pytest.mark.parametrize("left", [{}, {"/var/lib/apt/lists/archive.ubuntu.com_ubuntu_Packages": "Package: x\n"}])
+def test_no_lists_of_amd_is_not_known_rather_than_gone(run, left):
     host = settled_node()
     host.files = {path: text for path, text in host.files.items() if not path.startswith("/var/lib/apt")}
+    host.files.update(left)
     told = run(host)["snapshot"]
     assert set(told["obtainable"].values()) == {None}
     assert told["rollback"]["ready"] is False

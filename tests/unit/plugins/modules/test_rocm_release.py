@@ -160,6 +160,7 @@ def test_f16_a_busy_lock_names_its_holder_and_leaves_apt_as_it_was(run):
     assert (told["kind"], "process 4711 (unattended-upgr)" in told["msg"]) == ("package_manager_locked", True)
     lasting = {path: content for path, content in host.files.items() if not path.startswith("/run/")}
     assert lasting == before
+    assert host.slept == 0.0  # apt-get has waited for this lock by itself
 
 
 def test_f16_the_lock_on_the_lists_is_waited_for(run):
@@ -181,6 +182,25 @@ def test_a_version_that_is_gone_stops_before_any_change(run):
     before = dict(host.files)
     told = run(host, **parameters())
     assert (told["kind"], host.files) == ("version_unavailable", before)
+
+
+def test_a19_a_rehearsal_that_would_remove_a_bystander_stops_before_any_change(run):
+    host = settled_node()
+    before, real = dict(host.files), host._simulated
+    host._simulated = lambda argv: real(argv) + "Remv pytorch-rocm [2.1]\n"
+    told = run(host, **parameters())
+    assert told["msg"].startswith("pytorch-rocm: apt would remove it")
+    assert host.files == before
+
+
+def test_the_rehearsal_sees_the_distributions_lists_and_no_old_ones_of_amd(run, monkeypatch):
+    host, linked = settled_node(), []
+    other = "archive.ubuntu.com_ubuntu_dists_jammy_main_binary-amd64_Packages"
+    host.files[f"/var/lib/apt/lists/{other}"] = "Package: libc6\nVersion: 2.36\n"
+    host.files["/var/lib/apt/lists/lock"] = ""
+    monkeypatch.setattr(fake_apt.Room, "link", lambda _room, target, path: linked.append((target, path)))
+    assert run(host, check=True, **parameters())["changed"] is True
+    assert linked == [(f"/var/lib/apt/lists/{other}", f"/room/lists/{other}")]
 
 
 def test_a_repository_that_is_gone_stops_before_any_change(run):
