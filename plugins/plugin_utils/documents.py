@@ -58,7 +58,10 @@ def plain(value: Any, subject: str, error: type[FleetError]) -> Any:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError) as problem:
         raise error(
-            subject, f"holds something that JSON has no form for ({problem})", "text, numbers, lists, maps"
+            subject,
+            f"holds something that JSON has no form for ({problem})",
+            "text, numbers, lists, maps",
+            "put it in quotes",
         ) from problem
 
 
@@ -77,7 +80,7 @@ def check(spec: Mapping[str, Mapping[str, Any]], value: Any, place: tuple[str, s
     :raises error: at the first thing that is wrong, with its exact path.
     """
     if not isinstance(value, Mapping):
-        raise error(_subject(place), f"{type(value).__name__} {value!r:.60}", "a map")
+        raise error(_subject(place), f"is the {type(value).__name__} {value!r:.60}", "a map", "write it as key: value")
     for key in value:
         if key not in spec:
             raise error(

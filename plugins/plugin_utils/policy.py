@@ -77,6 +77,9 @@ def _waiver(value: Any, place: tuple[str, str]) -> dict:
         datetime.date.fromisoformat(waiver["expires"])
     except ValueError as problem:
         raise PolicyError(
-            f"{place[0]}: {place[1]}.expires", f"is {waiver['expires']!r}", "a date such as 2027-01-31"
+            f"{place[0]}: {place[1]}.expires",
+            f"is {waiver['expires']!r}",
+            "a date such as 2027-01-31",
+            "correct the date",
         ) from problem
     return waiver

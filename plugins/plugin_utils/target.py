@@ -89,7 +89,12 @@ def repository_for(target: Mapping[str, Any], product: str) -> dict:
     """
     wanted = target["products"].get(product)
     if wanted is None:
-        raise TargetError(f"product {product}", "is not in the target", nearest(product, target["products"]))
+        raise TargetError(
+            f"product {product}",
+            "is not in the target",
+            nearest(product, target["products"]),
+            "add it to products in the target",
+        )
     names = {"release": wanted["rocm"], "driver": wanted["driver"]}
     place = target["repository"]
     urls = {key: _PLACEHOLDER.sub(lambda match: names[match[1]], place[key]) for key in ("rocm", "driver")}
@@ -143,9 +148,16 @@ def _repository(place: dict, path: str) -> dict:
 def _check_url(url: str, subject: str) -> None:
     for name in _PLACEHOLDER.findall(url):
         if name not in ("release", "driver"):
-            raise TargetError(subject, f"{{{name}}} is not a placeholder", nearest(name, ("release", "driver")))
+            raise TargetError(
+                subject,
+                f"{{{name}}} is not a placeholder",
+                nearest(name, ("release", "driver")),
+                "correct the placeholder",
+            )
     if not url.startswith(("http://", "https://", "file:/")):
-        raise TargetError(subject, f"{url!r} is not an address", "http://, https:// or file:/ and a path")
+        raise TargetError(
+            subject, f"{url!r} is not an address", "http://, https:// or file:/ and a path", "correct the address"
+        )
 
 
 def _product(name: str, value: Any, path: str, catalog: Catalog) -> dict:
@@ -160,7 +172,7 @@ def _product(name: str, value: Any, path: str, catalog: Catalog) -> dict:
     wanted["kernel"] = wanted["kernel"] or check(_PRODUCT["kernel"]["options"], {}, (path, ""), TargetError)
     _check_kernel(wanted["kernel"], f"{place}.kernel")
     if wanted["gpus_per_node"] is not None and wanted["gpus_per_node"] < 1:
-        raise TargetError(f"{place}.gpus_per_node", str(wanted["gpus_per_node"]), "1 or more")
+        raise TargetError(f"{place}.gpus_per_node", str(wanted["gpus_per_node"]), "1 or more", "correct the number")
     return wanted
 
 
@@ -175,14 +187,24 @@ def _check_name(name: str, place: str, catalog: Catalog) -> None:
             "take it out of the target",
         )
     if name in catalog.retired:
-        raise TargetError(place, "is older than anything this collection handles", nearest(name, catalog.products))
+        raise TargetError(
+            place,
+            "is older than anything this collection handles",
+            nearest(name, catalog.products),
+            "take it out of the target",
+        )
     raise TargetError(place, "is not a product the catalog knows", nearest(name, catalog.products), "correct the name")
 
 
 def _release(text: str, place: str, catalog: Catalog) -> str:
     row = catalog.release(text)
     if row is None:
-        raise TargetError(place, f"{text!r} is not a ROCm release the catalog knows", nearest(text, catalog.releases))
+        raise TargetError(
+            place,
+            f"{text!r} is not a ROCm release the catalog knows",
+            nearest(text, catalog.releases),
+            "correct the number; a release that is newer than the catalog needs a newer collection",
+        )
     if row["kind"] == "preview":
         raise TargetError(
             place,
@@ -203,9 +225,14 @@ def _release(text: str, place: str, catalog: Catalog) -> str:
 def _driver(text: str, place: str, catalog: Catalog) -> str:
     row = catalog.driver(text)
     if row is None:
-        raise TargetError(place, f"{text!r} is not a driver release the catalog knows", nearest(text, catalog.drivers))
+        raise TargetError(
+            place,
+            f"{text!r} is not a driver release the catalog knows",
+            nearest(text, catalog.drivers),
+            "correct the number; a driver that is newer than the catalog needs a newer collection",
+        )
     if row["kind"] == "preview":
-        raise TargetError(place, f"{text} is a preview driver", "a production driver")
+        raise TargetError(place, f"{text} is a preview driver", "a production driver", "choose another driver")
     return row["driver"]
 
 
@@ -228,9 +255,10 @@ def _link(asked: dict, product: dict, place: str) -> dict:
             f"{place}.speed_gts",
             f"{link['speed_gts']} is not the speed of a PCI Express generation",
             "2.5, 5.0, 8.0, 16.0, 32.0 or 64.0 (8.0 is Gen3, 16.0 is Gen4, 32.0 is Gen5)",
+            "correct the speed",
         )
     if link["width"] not in (1, 2, 4, 8, 12, 16):
-        raise TargetError(f"{place}.width", f"{link['width']} lanes", "1, 2, 4, 8, 12 or 16")
+        raise TargetError(f"{place}.width", f"{link['width']} lanes", "1, 2, 4, 8, 12 or 16", "correct the width")
     return link
 
 
@@ -238,8 +266,13 @@ def _check_kernel(kernel: dict, place: str) -> None:
     for token in kernel["cmdline"]:
         if not token or any(character.isspace() for character in token):
             raise TargetError(
-                f"{place}.cmdline", f"{token!r} is not one token", "one list entry per token, without spaces"
+                f"{place}.cmdline",
+                f"{token!r} is not one token",
+                "one list entry per token, without spaces",
+                "split it into entries",
             )
     for module, options in kernel["module_options"].items():
         if not isinstance(options, Mapping):
-            raise TargetError(f"{place}.module_options.{module}", f"{options!r}", "a map of parameter and value")
+            raise TargetError(
+                f"{place}.module_options.{module}", f"{options!r}", "a map of parameter and value", "write it as a map"
+            )
