@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, records, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
@@ -38,4 +38,5 @@ class ActionModule(action.FleetAction):
         else:
             fix = "add -e target=TARGET.yml, or -e plan=PLAN.json where the playbook takes a plan"
             raise FleetError("target", "not given", "a target file or a plan", fix)
+        records.check_store(args["fleet_dir"])
         return {"changed": False}

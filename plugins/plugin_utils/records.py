@@ -50,9 +50,25 @@ def write_text(path: str | os.PathLike[str], text: str, durable: bool = True) ->
     except OSError as problem:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
-        raise RecordError(
-            os.fspath(path), f"cannot be written: {problem.strerror}", "a folder with room", "see who owns it, and df"
-        ) from problem
+        raise _unwritable(path, problem) from problem
+
+
+def check_store(fleet_dir: str | os.PathLike[str]) -> None:
+    """Make the fleet directory where there is none, and see that it can be written; nothing is left in it.
+
+    :raises RecordError: where it cannot.
+    """
+    try:
+        os.makedirs(fleet_dir, exist_ok=True)
+        with tempfile.TemporaryFile(dir=fleet_dir):
+            pass
+    except OSError as problem:
+        raise _unwritable(fleet_dir, problem) from problem
+
+
+def _unwritable(path: str | os.PathLike[str], problem: OSError) -> RecordError:
+    fix = "see who owns it, and df; or give -e fleet_dir=DIR"
+    return RecordError(os.fspath(path), f"cannot be written: {problem.strerror}", "a folder with room", fix)
 
 
 def record_path(fleet_dir: str | os.PathLike[str], node: str) -> str:

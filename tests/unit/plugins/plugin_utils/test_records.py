@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import (
     RecordError,
+    check_store,
     facts_path,
     read_records,
     record_path,
@@ -44,6 +45,17 @@ def test_files_are_readable_and_nothing_half_written_stays(tmp_path):
     assert path == facts_path(tmp_path, "g1")
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o644
     assert os.listdir(tmp_path / "facts") == ["g1.json"]
+
+
+def test_the_fleet_directory_is_made_and_left_empty(tmp_path):
+    check_store(tmp_path / "new" / "records")
+    assert os.listdir(tmp_path / "new" / "records") == []
+
+
+def test_a_fleet_directory_that_cannot_be_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match=r"file/records: cannot be written: .*; fix: .*fleet_dir"):
+        check_store(tmp_path / "file" / "records")
 
 
 @pytest.mark.parametrize("node", ["../../etc/passwd", ".", "..", ".hidden", "a/b", "g1\0x", "ü", "fe80::1"])
