@@ -1,0 +1,255 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bad files, inventories, plans and ledgers: one error that names the subject and the fix, and nothing is touched."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+NOBODY = {"who": getpass.getuser(), "host": socket.gethostname(), "pid": 2**22 + 1}
+
+
+@pytest.fixture(scope="module")
+def untouched(operator: Any) -> str:
+    """What a node is before anything is refused, and must still be after each refusal."""
+    return operator.fingerprint("g01")
+
+
+@pytest.fixture
+def refused(operator: Any, untouched: str) -> Callable[..., str]:
+    """A function that runs a playbook, insists that it is refused with one error and touches nothing; the error."""
+
+    def run(name: str, *words: str, also: int = 0, **variables: Any) -> str:
+        done = operator.play(name, *words, **variables)
+        assert operator.fingerprint("g01") == untouched
+        assert done.status != 0, done.text
+        assert "Traceback" not in done.text
+        errors = done.errors()
+        assert len(errors) == 1 + also, done.text
+        assert re.search(r"; fix: \S", errors[-1]), errors[-1]
+        return errors[-1]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def plan(operator: Any) -> Path:
+    return operator.plan()
+
+
+# -- targets and policies ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "old, new, names",
+    [
+        pytest.param("products:", "produkts:", "'products' (nearest)", id="unknown key"),
+        pytest.param("rocm: 7.0.2", "rocm: 7.0.99", "products.MI300X.rocm: '7.0.99'", id="unknown release"),
+        pytest.param("MI300X:", "MI300Y:", "products.MI300Y", id="unknown product"),
+        pytest.param("driver: 30.10.2", "driver: 6.0.0", "driver", id="pair outside the window"),
+        pytest.param("name: rocm-7.0.2", "name: [rocm", "is not YAML", id="not YAML"),
+        pytest.param("rocm.gpg.asc", "lost.asc", "lost.asc cannot be read", id="key is missing"),
+    ],
+)
+def test_a_bad_target_is_told_once(edited: Any, refused: Any, old: str, new: str, names: str) -> None:
+    path = edited(old, new)
+    error = refused("audit", target=path)
+    assert str(path) in error
+    assert names in error
+
+
+@pytest.mark.parametrize("playbook", ["audit", "plan", "upgrade"])
+def test_a_target_that_is_not_there_is_told_once_by_every_playbook(operator: Any, refused: Any, playbook: str) -> None:
+    path = operator.folder / "nowhere.yml"
+    assert f"{path}: cannot be read: No such file" in refused(playbook, target=path)
+
+
+def test_a_policy_with_an_unknown_key_is_told_once(operator: Any, refused: Any) -> None:
+    path = operator.folder / "policy.yml"
+    path.write_text("failure_budgett: 3\n", encoding="utf-8")
+    error = refused("plan", target=operator.target, policy=path)
+    assert f"{path}: failure_budgett" in error
+    assert "'failure_budget' (nearest)" in error
+
+
+def test_a_fleet_dir_that_cannot_be_written_is_told_once(operator: Any, refused: Any) -> None:
+    error = refused("audit", target=operator.target, fleet_dir=operator.target / "records")
+    assert str(operator.target) in error
+
+
+# -- inventories ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inventory(operator: Any) -> Callable[[dict], Path]:
+    """A function that writes an inventory of these groups, with the variables of the fleet's own."""
+
+    def write(groups: dict[str, list[str]]) -> Path:
+        own = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))["fleet"]
+        path = operator.folder / "hosts.yml"
+        rows = {name: {"hosts": {node: own["hosts"][node] for node in nodes}} for name, nodes in groups.items()}
+        path.write_text(yaml.safe_dump({**rows, "all": {"vars": own["vars"]}}), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("playbook", ["audit", "rollback", "status"])
+def test_an_inventory_without_a_fleet_is_told_once(
+    operator: Any, refused: Any, inventory: Any, playbook: str
+) -> None:
+    error = refused(playbook, inventory=inventory({"gpus": ["g01"]}), target=operator.target)
+    assert "the group 'fleet' does not exist; groups seen: gpus" in error
+    assert "-e fleet_group=NAME" in error
+
+
+def test_an_empty_fleet_is_told_once(operator: Any, refused: Any, inventory: Any) -> None:
+    error = refused("audit", inventory=inventory({"fleet": [], "gpus": ["g01"]}), target=operator.target)
+    assert "the group 'fleet' is empty" in error
+
+
+def test_a_group_of_another_name_will_do(operator: Any, inventory: Any) -> None:
+    mine = operator.elsewhere("other-group")
+    done = mine.play("audit", inventory=inventory({"gpus": ["g02"]}), target=operator.target, fleet_group="gpus")
+    assert done.status == 0, done.text
+    assert list(json.loads((mine.records / "audit.json").read_text(encoding="utf-8"))["records"]) == ["g02"]
+
+
+# -- nodes that do not answer --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def away(operator: Any) -> Iterator[Callable[[str], None]]:
+    """A function that makes a node unreachable until the test is over."""
+    gone: list[str] = []
+
+    def take(node: str) -> None:
+        gone.append(node)
+        operator.simfleet("fault", node, "unreachable")
+
+    yield take
+    for node in gone:
+        operator.simfleet("clear", node)
+        operator.until_answers(node)
+
+
+def test_the_audit_calls_a_node_that_does_not_answer_unknown_and_judges_the_others(operator: Any, away: Any) -> None:
+    mine = operator.elsewhere("away")
+    away("g01")
+    done = mine.play("audit", target=operator.target)
+    assert done.status == 2
+    assert "Traceback" not in done.text
+    assert re.search(r"^g01 .* unknown +node.reachable", done.text, re.MULTILINE)
+    assert re.search(r"^g02 .* may move ", done.text, re.MULTILINE)
+    assert "1 of 2 nodes cannot be moved: g01" in done.errors()[-1]
+
+
+def test_an_upgrade_does_not_begin_while_a_node_of_its_plan_does_not_answer(
+    plan: Path, refused: Any, away: Any, operator: Any
+) -> None:
+    away("g02")
+    error = refused("upgrade", plan=plan, also=1)  # core tells the lost connection in a line of its own
+    assert "these nodes do not answer: g02" in error
+    assert "--limit 'all:!g02'" in error
+    assert not (operator.records / "rollouts").exists()
+
+
+# -- plans ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(operator: Any, plan: Path) -> Callable[[Callable[[str], str]], Path]:
+    """A function that gives a copy of the plan with its text changed."""
+
+    def copy(change: Callable[[str], str]) -> Path:
+        path = operator.folder / "copy.json"
+        path.write_text(change(plan.read_text(encoding="utf-8")), encoding="utf-8")
+        return path
+
+    return copy
+
+
+def test_a_plan_edited_by_hand_is_refused(refused: Any, copied: Any) -> None:
+    path = copied(lambda text: text.replace('"failure_budget":0', '"failure_budget":9'))
+    assert f"{path}: was edited by hand" in refused("upgrade", plan=path)
+
+
+def test_half_a_plan_is_refused(refused: Any, copied: Any) -> None:
+    path = copied(lambda text: text[: len(text) // 2])
+    assert f"{path}: cannot be read" in refused("upgrade", plan=path)
+
+
+def test_a_target_that_changed_after_planning_is_named(operator: Any, refused: Any, plan: Path) -> None:
+    text = operator.target.read_text(encoding="utf-8")
+    operator.target.write_text(text.replace("driver: 30.10.2", "driver: 30.10.1"), encoding="utf-8")
+    try:
+        error = refused("upgrade", plan=plan)
+    finally:
+        operator.target.write_text(text, encoding="utf-8")
+    assert f"changed since it was made: the target {operator.target};" in error
+
+
+def test_a_node_that_changed_after_planning_is_named(operator: Any, refused: Any, plan: Path) -> None:
+    grub = "/etc/default/grub.d/mine.cfg"
+    operator.shell("g02", f"echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX mce=off\"' > {grub}; update-grub")
+    try:
+        error = refused("upgrade", plan=plan)
+    finally:
+        operator.shell("g02", f"rm {grub}; update-grub")
+    assert "changed since it was made: the facts of g02;" in error
+
+
+# -- ledgers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger(operator: Any, plan: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Records of their own with a rollout that has begun, as its ledger's own code writes it: the folder, the file."""
+    module = pytest.importorskip("ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger")
+    content = json.loads(plan.read_text(encoding="utf-8"))
+    path = tmp_path / "rollouts" / content["plan_id"] / "ledger.sqlite"
+    one = module.Ledger.create(path, content)
+    epoch = one.take_lease(NOBODY, ttl=60)
+    for number in range(30):
+        one.note(epoch, "g01", f"a look, number {number}")
+    one.record(epoch, "g01", "admitted", reason="wave 1")
+    one.release_lease(epoch)
+    return tmp_path, path
+
+
+@pytest.mark.parametrize("playbook", ["upgrade", "plan", "rollback", "status"])
+def test_half_a_ledger_is_refused_and_named(
+    operator: Any, refused: Any, plan: Path, ledger: tuple[Path, Path], playbook: str
+) -> None:
+    folder, path = ledger
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 100])
+    wanted = {"plan": plan} if playbook == "upgrade" else {"target": operator.target}
+    assert str(path) in refused(playbook, fleet_dir=folder, **wanted)
+
+
+@pytest.mark.parametrize("playbook", ["upgrade", "rollback"])
+def test_a_ledger_whose_story_was_changed_is_refused_and_named(
+    refused: Any, plan: Path, ledger: tuple[Path, Path], playbook: str
+) -> None:
+    folder, path = ledger
+    with closing(sqlite3.connect(path)) as db, db:
+        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute("UPDATE events SET reason = 'wave 2' WHERE state = 'admitted'")
+        for _, sql in guards:
+            db.execute(sql)
+    wanted = {"plan": plan} if playbook == "upgrade" else {}
+    assert str(path) in refused(playbook, fleet_dir=folder, **wanted)
