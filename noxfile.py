@@ -79,7 +79,16 @@ def units(tally: Tally, posargs: list[str], core: str) -> None:
 def waves(tally: Tally, posargs: list[str], core: str) -> None:
     """What ansible-core does with a bad node in a wave, and that the admission task holds."""
     if bin_folder := core_or_skip(tally, core):
-        command = [bin_folder / "python", "-m", "pytest", "-n", WORKERS, "tests/integration/waves", *posargs]
+        command = [
+            bin_folder / "python",
+            "-m",
+            "pytest",
+            "-n",
+            "2",
+            "--dist",
+            "loadfile",
+            *(posargs or ["tests/integration/waves"]),
+        ]
         tally.run_pytest(command, tree.copy_checkout(), environment(bin_folder, PYTHONPATH=str(tree.TREE)))
 
 

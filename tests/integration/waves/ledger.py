@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A ledger of the least kind for the admission test: `ledger.py FILE admit NODE WAVE`, `ledger.py FILE finish NODE`."""
+"""A ledger of the least kind for the admission test: `ledger.py FILE admit NODE,... WAVE`, `... finish NODE`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def lost(path: str, wave: int) -> list[str]:
     """Nodes that a wave before this one admitted and that never finished."""
     written = rows(path)
     finished = {row[1] for row in written if row[0] == "finish"}
-    return [row[1] for row in written if row[0] == "admit" and int(row[2]) < wave and row[1] not in finished]
+    admitted = [(name, int(row[2])) for row in written if row[0] == "admit" for name in row[1].split(",")]
+    return [name for name, number in admitted if number < wave and name not in finished]
 
 
 def main() -> None:
