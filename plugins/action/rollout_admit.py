@@ -26,6 +26,7 @@ class ActionModule(action.FleetAction):
         view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
         if here["epoch"] is not None and not self.checking:
             self._admit(Ledger.open(rollout.ledger_path(here["dir"])), plan, node, here)
+        view["begun"] = bool(here["dir"]) and rollout.was_begun(here["dir"], node)
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 
     @staticmethod

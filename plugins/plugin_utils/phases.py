@@ -4,7 +4,8 @@
 """What a look at a node has to show in each phase of a rollout, and what is kept of it.
 
 audit      anything: it is written down.
-precheck   the node may be moved (or is at target); its facts are kept as "before", once.
+precheck   the node may be moved (or is at target); its facts are kept as "before", once. Of a node that an earlier run
+           of this rollout left half changed it only wants an answer: the steps mend it, and verify proves it.
 verify     the node is at target, healthy, and nothing changed but what the plan changes.
 soak       the same as verify, looked at again.
 verify_old the node is what it was before.
@@ -12,6 +13,7 @@ verify_old the node is what it was before.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import compare_before_after, stable_facts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
@@ -34,10 +37,16 @@ class Store:
     def __init__(self, fleet_dir: str, rollout_dir: str | None, node: str) -> None:
         self.node = node
         self.before = Path(rollout_dir or fleet_dir) / "before" / f"{node}.json"
+        self.rollout_dir = rollout_dir
+
+    @functools.cached_property
+    def begun(self) -> bool:
+        """True where an earlier run of the rollout began to change the node."""
+        return bool(self.rollout_dir) and rollout.was_begun(str(self.rollout_dir), self.node)
 
     def keep_before(self, facts: dict[str, Any]) -> None:
         """Write the facts down, once: a resumed rollout must not take a half-changed node for the original."""
-        if not self.before.exists():
+        if not self.begun and not self.before.exists():
             write_json(self.before, facts)
 
     def read_before(self) -> dict[str, Any]:
@@ -77,7 +86,7 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
     if facts is None:
         return _sentences(record)
     if phase == "precheck":
-        return [] if record["class"] in ("may_move", "at_target") else _sentences(record)
+        return [] if store.begun or record["class"] in ("may_move", "at_target") else _sentences(record)
     if phase == "verify_old":
         before = store.read_before()
         worse = [_sentence(row) for row in compare_before_after(before, facts)]

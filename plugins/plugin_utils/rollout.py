@@ -139,6 +139,12 @@ def was_changed(row: Mapping[str, Any]) -> bool:
     return bool(row.get("has_snapshot")) and state != "restored"
 
 
+def was_begun(directory: str | Path, node: str) -> bool:
+    """True where a run of the rollout has begun to change the node: what it is by now is the rollout's own doing."""
+    path = ledger_path(directory)
+    return path.exists() and any(event["state"] == "changing" for event in Ledger.open(path).events(node))
+
+
 def mode_of(events: Iterable[Mapping[str, Any]]) -> str:
     """Which way a rollout goes, by the last note that opened a run of it: ``upgrade`` or ``rollback``."""
     modes = [event["data"]["mode"] for event in events if event["kind"] == "note" and "mode" in (event["data"] or {})]

@@ -60,6 +60,19 @@ def test_a_node_that_must_not_be_moved_fails_its_precheck_with_the_finding(store
     assert "reseat" in result["msg"]
 
 
+def test_a_node_that_an_earlier_run_left_half_changed_only_has_to_answer(store):
+    store.begun = True
+    assert "failed" not in phases.conclude("precheck", record("unhealthy", FINDING), FACTS, store)
+    assert phases.conclude("precheck", record("unknown", FINDING), None, store)["failed"]
+
+
+def test_half_changed_facts_are_never_kept_as_those_from_before(tmp_path):
+    store = phases.Store(str(tmp_path), None, "g01")
+    store.begun = True
+    phases.conclude("precheck", record("at_target"), FACTS, store)
+    assert not store.before.exists()
+
+
 def test_the_facts_from_before_are_kept_once(store):
     phases.conclude("precheck", record("may_move"), changed(driver={"version": "half changed"}), store)
     assert store.read_before() == FACTS

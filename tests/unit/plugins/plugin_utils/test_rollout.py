@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 NODES = ["g01", "g02", "g03", "g04"]
 PLAN = {"waves": [{"nodes": ["g01"]}, {"nodes": ["g02", "g03"]}, {"nodes": ["g04"]}]}
@@ -79,6 +80,19 @@ def test_an_unreachable_node_is_named_before_anything_is_touched():
     records = {"g01": {"reachable": True}, "g02": {"reachable": False}}
     with pytest.raises(FleetError, match=r"do not answer: g02.*--limit 'all:!g02'"):
         rollout.refuse_unreachable({"plan_id": "abc"}, records)
+
+
+def test_a_node_is_begun_from_its_first_change_on_and_stays_so_when_it_is_taken_up_again(tmp_path):
+    plan = {"plan_id": "abc", "nodes": {"g01": {"wave": 1}, "g02": {"wave": 1}}}
+    book = Ledger.create(rollout.ledger_path(tmp_path), plan)
+    epoch = book.take_lease({"who": "me", "host": "here", "pid": 1}, ttl=60)
+    for state in ("admitted", "prechecked", "draining", "drained", "snapshotted"):
+        book.record(epoch, "g01", state)
+    assert not rollout.was_begun(tmp_path, "g01")
+    book.record(epoch, "g01", "changing", kind="intent")
+    book.record(epoch, "g01", "admitted", action="resume")
+    assert rollout.was_begun(tmp_path, "g01")
+    assert not rollout.was_begun(tmp_path, "g02")
 
 
 def test_rollback_of_nodes_that_were_never_in_it_is_refused():
