@@ -47,6 +47,7 @@ def environment(bin_folder: Path, **extra: str) -> dict[str, str]:
     """Process environment of a test run: its own programs first, and no injected fact variables."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("ANSIBLE_", "PYTHON"))}
     path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    clean["FLEETOPS_CHECKOUT"] = str(ROOT)  # for tests that look beside the checkout, from the copy they run in
     return {**clean, "PATH": path, "ANSIBLE_INJECT_FACT_VARS": "false", "ANSIBLE_LOCALHOST_WARNING": "false", **extra}
 
 

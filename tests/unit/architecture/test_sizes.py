@@ -18,6 +18,8 @@ LIMITS = [
     (70, yaml_files("roles/*/tasks/**/*.yml", "playbooks/tasks/*.yml")),
     (120, yaml_files("playbooks/*.yml")),
 ]
+# An action's module file is its documentation and nothing else.
+ACTIONS = {path.name for path in python_files("action")}
 CASES = [pytest.param(path, limit, id=name_of(path)) for limit, paths in LIMITS for path in paths]
 
 
@@ -30,5 +32,5 @@ def test_a_file_is_no_longer_than_its_kind_may_be(path, limit):
 def test_main_of_a_module_only_wires(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     mains = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"]
-    assert len(mains) == 1
-    assert mains[0].end_lineno - mains[0].lineno + 1 <= 40
+    assert [main.end_lineno - main.lineno + 1 for main in mains if main.end_lineno - main.lineno >= 40] == []
+    assert len(mains) == (0 if path.name in ACTIONS else 1)
