@@ -126,15 +126,27 @@ for supported in venvs.CORES:
 @check("integration", "integration")
 def integration(tally: Tally, posargs: list[str]) -> None:
     """The installed collection against the simulated fleet."""
+    words = posargs or ["tests/integration", "--ignore=tests/integration/waves"]
+    over_the_fleet(tally, venvs.newest_core(), words)
+
+
+def whole_job(tally: Tally, posargs: list[str], core: str) -> None:
+    """Audit, rehearsal, upgrade with a bad node and rollback under an older ansible-core."""
+    over_the_fleet(tally, core, posargs or ["tests/integration/cores"])
+
+
+def over_the_fleet(tally: Tally, core: str, words: list[str]) -> None:
+    """Run pytest where a simulated fleet can be started."""
     if os.geteuid() != 0:
         tally.skip("integration tests: the simulated fleet makes namespaces and needs root")
-        return
-    core = venvs.newest_core()
-    if bin_folder := core_or_skip(tally, core):
-        command = [bin_folder / "python", "-m", "pytest", "--ignore=tests/integration/waves"]
-        tally.run_pytest(
-            [*command, *(posargs or ["tests/integration"])], tree.copy_checkout(), fleet_environment(bin_folder)
-        )
+    elif bin_folder := core_or_skip(tally, core):
+        command = [bin_folder / "python", "-m", "pytest", *words]
+        tally.run_pytest(command, tree.copy_checkout(), fleet_environment(bin_folder))
+
+
+for supported in venvs.CORES:
+    if supported != venvs.newest_core():
+        check(f"whole-job-{supported}", "integration")(functools.partial(whole_job, core=supported))
 
 
 @check("molecule", "molecule")
