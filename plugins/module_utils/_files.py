@@ -11,15 +11,14 @@ import binascii
 import hashlib
 import json
 import re
-from typing import Any
+from typing import Any, Iterable, Mapping
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 THIS_BOOT = "/run/fleetops/this_boot.json"
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 def read_optional(host: Host, path: str) -> bytes | None:
@@ -45,13 +44,18 @@ def list_optional(host: Host, folder: str) -> list[str]:
         raise
 
 
-def put(host: Host, changes: dict[str, bytes | None]) -> None:
-    """Write, or remove where the content is None, each file."""
+def put(host: Host, changes: dict[str, bytes | None], modes: Mapping[str, int] | None = None) -> None:
+    """Write, or remove where the content is None, each file; one without a mode here keeps its own, or gets 0644."""
     for path, content in changes.items():
         if content is None:
             host.remove(path)
         else:
-            host.write_bytes(path, content)
+            host.write_bytes(path, content, (modes or {}).get(path))
+
+
+def modes_of(host: Host, paths: Iterable[str]) -> dict[str, int]:
+    """The mode of each file that is there."""
+    return {path: host.stat(path).mode for path in paths if host.exists(path)}
 
 
 def differing(current: dict[str, bytes | None], wanted: dict[str, bytes | None]) -> dict[str, bytes | None]:
@@ -67,6 +71,19 @@ def to_record(content: bytes | None) -> dict[str, str] | None:
         return {"text": content.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode("ascii")}
+
+
+def mode_in_record(path: str, record: Any) -> int | None:
+    """The mode in a record, ``{"mode": "0640"}``; None where there is none.
+
+    :raises ParseError: where it is no mode.
+    """
+    text = record.get("mode") if isinstance(record, dict) else None
+    if text is None:
+        return None
+    if not isinstance(text, str) or not re.fullmatch("0[0-7]{3}", text):
+        raise ParseError(f"snapshot, mode of {path}", f"{text!r:.80}", "four octal digits")
+    return int(text, 8)
 
 
 def from_record(path: str, record: Any) -> bytes | None:
@@ -123,5 +140,5 @@ def _boot_id(host: Host) -> str:
 def _shown(path: str, content: bytes) -> str:
     if "keyring" in path or "trusted.gpg" in path or b"\0" in content:
         return f"sha256:{hashlib.sha256(content).hexdigest()}\n"
-    text = _CREDENTIALS.sub("***@", content.decode("utf-8", "replace"))
+    text = masked(content.decode("utf-8", "replace"))
     return text if text.endswith("\n") else text + "\n"

@@ -13,6 +13,7 @@ import builtins
 import errno
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -31,6 +32,13 @@ class Completed(NamedTuple):
     rc: int
     out: str
     err: str
+
+
+class Stat(NamedTuple):
+    """Size in bytes, and mode: the bits of the permissions."""
+
+    size: int
+    mode: int
 
 
 class Host:
@@ -73,13 +81,21 @@ class Host:
         """The path with every link resolved."""
         return os.path.realpath(path)
 
+    def stat(self, path: str) -> Stat:
+        """Size and mode of a file (links are followed)."""
+        try:
+            seen = os.stat(path)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        return Stat(seen.st_size, stat.S_IMODE(seen.st_mode))
+
     def free_bytes(self, path: str) -> int:
         """Bytes a process of root may still write to the file system that holds the path."""
         try:
-            stat = os.statvfs(path)
+            seen = os.statvfs(path)
         except OSError as error:
             raise _unreadable(path, error) from error
-        return stat.f_bavail * stat.f_frsize
+        return seen.f_bavail * seen.f_frsize
 
     def run(
         self, argv: builtins.list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None
@@ -109,9 +125,10 @@ class Host:
         """Replace a file as a whole, or not at all: a reader never sees half of it."""
         self.write_bytes(path, text.encode("utf-8"), mode)
 
-    def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
+    def write_bytes(self, path: str, content: bytes, mode: int | None = None) -> None:
         """As :meth:`write`, for content that need not be text, such as a keyring.
 
+        :param mode: where there is none, owner and mode of the file that is replaced, or 0644.
         :raises TransactionFailed: disk_full, where there is no space left, and of unknown kind for another reason.
         """
         try:
@@ -155,8 +172,9 @@ class Host:
         time.sleep(seconds)
 
 
-def _replace(path: str, content: bytes, mode: int) -> None:
+def _replace(path: str, content: bytes, mode: int | None) -> None:
     folder = os.path.dirname(path)
+    earlier = os.stat(path) if mode is None and os.path.exists(path) else None
     os.makedirs(folder, mode=0o755, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
     try:
@@ -164,7 +182,9 @@ def _replace(path: str, content: bytes, mode: int) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, mode)
+        if earlier is not None:
+            os.chown(temporary, earlier.st_uid, earlier.st_gid)
+        os.chmod(temporary, mode or (stat.S_IMODE(earlier.st_mode) if earlier else 0o644))
         os.replace(temporary, path)
     except OSError:
         os.unlink(temporary)

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import found_in, masked_in
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 _TAIL = 4000
@@ -22,11 +23,13 @@ def run_module(spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, A
     :param kwargs: passed on to AnsibleModule; check mode is supported unless they say otherwise.
     """
     module = AnsibleModule(argument_spec=spec, **{"supports_check_mode": True, **kwargs})
+    # Whatever a file, a program or a caller says: credentials do not get past here. Ansible adds the options by itself.
+    module.no_log_values.update(found_in(module.params))
     try:
         result = body(module)
     except FleetError as error:
-        module.fail_json(**failure(error))
-    module.exit_json(**result)
+        module.fail_json(**masked_in(failure(error)))
+    module.exit_json(**masked_in(result))
 
 
 def failure(error: FleetError) -> dict[str, Any]:

@@ -117,8 +117,10 @@ def _lay_out(host: Host, room: Room, goal: ReleaseGoal | SnapshotGoal, changes: 
     keys = {path: content for path, content in goal.files().items() if content is not None and _sources.is_key(path)}
     configured = {**_sources.read(host), **{path: changes[path] for path in changes if not _sources.is_key(path)}}
     for path, content in {**configured, **keys}.items():
-        if content is not None:
-            host.write_bytes(room.path + path, _moved(content, keys, room) if _sources.is_source(path) else content)
+        if content is not None and _sources.is_source(path):
+            host.write_bytes(room.path + path, _moved(content, keys, room), 0o600)
+        elif content is not None:
+            host.write_bytes(room.path + path, content, 0o644)
     host.write(f"{room.path}/apt.conf", _CONFIGURATION.format(room=room.path))
     _link_other_lists(host, room)
 

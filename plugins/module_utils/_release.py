@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ansible_collections.fleetops.instinct.plugins.module_utils import _sources
 from ansible_collections.fleetops.instinct.plugins.module_utils._apt import Step
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError, TransactionFailed
-from ansible_collections.fleetops.instinct.plugins.module_utils._files import from_record
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import from_record, mode_in_record
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import (
     compare,
@@ -37,6 +37,10 @@ class ReleaseGoal(NamedTuple):
     def files(self) -> dict[str, bytes | None]:
         """apt's files for it."""
         return _sources.wanted_files(self.repository)
+
+    def modes(self) -> dict[str, int]:
+        """Their modes, as far as they matter: not at all, since no secret is in them."""
+        return {}
 
     def accepts(self, name: str, version: str) -> bool:
         """True where this version of an AMD package belongs to the release."""
@@ -94,10 +98,15 @@ class SnapshotGoal(NamedTuple):
 
     recorded_files: dict[str, bytes | None]
     recorded: dict[str, Package]
+    recorded_modes: dict[str, int]
 
     def files(self) -> dict[str, bytes | None]:
         """apt's files as recorded."""
         return self.recorded_files
+
+    def modes(self) -> dict[str, int]:
+        """Their modes as recorded."""
+        return self.recorded_modes
 
     def accepts(self, name: str, version: str) -> bool:
         """True where this is the recorded version of a recorded package."""
@@ -150,6 +159,7 @@ def snapshot_goal(snapshot: dict[str, Any]) -> SnapshotGoal:
     """
     try:
         files = {path: from_record(path, record) for path, record in snapshot["apt_files"].items()}
+        modes = {path: mode_in_record(path, record) for path, record in snapshot["apt_files"].items()}
         packages = {
             name: Package(name, row["version"], row["state"], bool(row["hold"]))
             for name, row in snapshot["packages"].items()
@@ -158,7 +168,7 @@ def snapshot_goal(snapshot: dict[str, Any]) -> SnapshotGoal:
         raise ParseError(
             "snapshot", f"{type(error).__name__}: {error}", "the snapshot that node_snapshot returned"
         ) from error
-    return SnapshotGoal(files, packages)
+    return SnapshotGoal(files, packages, {path: mode for path, mode in modes.items() if mode is not None})
 
 
 def refuse(

@@ -2,23 +2,35 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a way back needs, recorded on the node before anything is changed."""
+"""What a way back needs, recorded on the node before anything is changed.
+
+A file with credentials in it is recorded in the node's own snapshot file alone. What leaves the node says that there is
+a text, and carries a digest of it: salted, for a password must not be found by trying, with a salt that stays as well.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from typing import Any
+import secrets
+from typing import Any, Callable
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _driver, _kernel, _sources
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import found
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     FleetError,
     ParseError,
     Unreadable,
     UnsupportedPlatform,
 )
-from ansible_collections.fleetops.instinct.plugins.module_utils._files import BOOT_ID, read_optional, to_record
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import (
+    BOOT_ID,
+    from_record,
+    read_optional,
+    to_record,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
     Package,
@@ -80,8 +92,10 @@ def take(host: Host, rollout: str) -> dict[str, Any]:
         },
         "obtainable": obtainable,
         "rollback": {"ready": not why, "why": why},
-        "apt_files": {path: to_record(content) for path, content in sorted(_sources.amd_files(host).items())},
-        "kernel_settings": {"files": {path: to_record(read_optional(host, path)) for path in _kernel.OWN_FILES}},
+        "apt_files": {path: _record(host, path, content) for path, content in sorted(_sources.amd_files(host).items())},
+        "kernel_settings": {
+            "files": {path: _record(host, path, read_optional(host, path)) for path in _kernel.OWN_FILES}
+        },
         "kernel": _kernels(host),
         "driver": {"loaded": _optional(host, _driver.LOADED)},
         "rocm_path": _link(host, "/opt/rocm"),
@@ -109,9 +123,10 @@ def why_not_ready(packages: dict[str, Package], obtainable: dict[str, bool | Non
     return broken + gone + lists
 
 
-def load(host: Host, path: str, rollout: str) -> dict[str, Any] | None:
-    """The snapshot in a file; None where there is none yet.
+def load(host: Host, path: str, rollout: str | None) -> dict[str, Any] | None:
+    """The snapshot in a file, whole; None where there is none yet.
 
+    :param rollout: the one it must be of; None where that does not matter.
     :raises ParseError: where the file is not a snapshot of this rollout.
     """
     content = read_optional(host, path)
@@ -124,7 +139,7 @@ def load(host: Host, path: str, rollout: str) -> dict[str, Any] | None:
     lacking = [key for key in _KEYS if not isinstance(snapshot, dict) or key not in snapshot]
     if lacking:
         raise _corrupt(path, f"lacks {', '.join(lacking)}")
-    if snapshot["schema"] != SCHEMA or snapshot["rollout"] != rollout:
+    if snapshot["schema"] != SCHEMA or rollout not in (None, snapshot["rollout"]):
         raise _corrupt(path, f"is of schema {snapshot['schema']!r} and rollout {snapshot['rollout']!r}")
     return dict(snapshot)
 
@@ -133,6 +148,72 @@ def keep(host: Host, path: str, snapshot: dict[str, Any]) -> None:
     """Write the snapshot, readable by root only: source files may hold credentials."""
     host.make_private_folder(path.rsplit("/", 1)[0])
     host.write(path, json.dumps(snapshot, indent=1, sort_keys=True) + "\n", 0o600)
+
+
+def public(snapshot: dict[str, Any], path: str) -> dict[str, Any]:
+    """The snapshot as it may leave the node: ``{"withheld": digest, "kept_in": path}`` for a file with credentials.
+
+    :param path: the snapshot's file on the node.
+    """
+
+    def without(name: str, record: Any) -> Any:
+        if record is None or "salt" not in record:
+            return record
+        return {"withheld": _digest(name, record), "kept_in": path, "mode": record["mode"]}
+
+    return _with_records(snapshot, without)
+
+
+def complete(host: Host, snapshot: dict[str, Any]) -> dict[str, Any]:
+    """The snapshot with what :func:`public` withheld, out of the file on this node.
+
+    :raises FleetError: where that file is gone, or does not hold what was recorded.
+    """
+    try:
+        return _with_records(snapshot, lambda name, record: _revealed(host, name, record))
+    except (KeyError, TypeError, AttributeError):
+        return snapshot  # no snapshot at all, which whoever reads it says better
+
+
+def _record(host: Host, path: str, content: bytes | None) -> dict[str, str] | None:
+    record = to_record(content)
+    if record is None:
+        return None
+    salt = {"salt": secrets.token_hex(16)} if found((content or b"").decode("utf-8", "replace")) else {}
+    return {**record, "mode": f"{host.stat(path).mode & 0o777:04o}", **salt}
+
+
+def _digest(path: str, record: dict[str, Any]) -> str:
+    content = from_record(path, record) or b""
+    return f"sha256:{hashlib.sha256(str(record.get('salt')).encode() + content).hexdigest()}"
+
+
+def _with_records(snapshot: dict[str, Any], change: Callable[[str, Any], Any]) -> dict[str, Any]:
+    settings = snapshot["kernel_settings"]
+    return {
+        **snapshot,
+        "apt_files": {path: change(path, record) for path, record in snapshot["apt_files"].items()},
+        "kernel_settings": {
+            **settings,
+            "files": {path: change(path, record) for path, record in settings["files"].items()},
+        },
+    }
+
+
+def _revealed(host: Host, path: str, record: Any) -> Any:
+    if record is None or "withheld" not in record:
+        return record
+    kept = load(host, record["kept_in"], None)
+    own = {**kept["apt_files"], **kept["kernel_settings"]["files"]}.get(path) if kept else None
+    if own is None or _digest(path, own) != record["withheld"]:
+        raise FleetError(
+            record["kept_in"],
+            "is not there" if kept is None else f"does not hold {path} as it was recorded",
+            f"the snapshot from before the change: {path} has credentials in it and is kept nowhere else",
+            f"put {record['kept_in']} back from a copy of the node, or bring the node back without a snapshot: "
+            "rocm_release with its old release, and the credentials in /etc/apt/auth.conf.d",
+        )
+    return own
 
 
 def _corrupt(path: str, seen: str) -> ParseError:

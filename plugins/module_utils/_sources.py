@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import MASK, found, masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, read_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
@@ -18,6 +19,10 @@ KEY = f"{APT}/keyrings/rocm.asc"
 SOURCES = f"{APT}/sources.list.d/rocm.list"
 PIN = f"{APT}/preferences.d/rocm-pin"
 AMD_ORIGIN = "repo.radeon.com"
+NO_CREDENTIALS = (
+    "an address without user and password",
+    f"put them on the nodes, into a file of mode 0600 in {APT}/auth.conf.d (see man apt_auth.conf)",
+)
 
 # /rocm/apt and /amdgpu: up to 7.2; /rocm/core: from 7.14; /graphics: AMD's extra repository of display packages.
 _ADDRESS = re.compile(r"/(?:rocm/apt|amdgpu|rocm/core/packages)/|//repo\.radeon\.com/|//(?:stable\.)?repo\.amd\.com/")
@@ -47,6 +52,8 @@ def wanted_files(repository: Repository) -> dict[str, bytes | None]:
     for name, value in repository._asdict().items():
         if name != "key" and not _PLAIN_TEXT.fullmatch(value):
             raise ParseError(f"repository, {name}", f"{value!r}", "one word without blanks")
+        if found(value):
+            raise ParseError(f"repository, {name}", f"{masked(value)} holds credentials", *NO_CREDENTIALS)
     if "BEGIN PGP PUBLIC KEY BLOCK" not in repository.key:
         raise ParseError("key", f"{repository.key[:40]!r}", "an armored public key", "gpg --armor --export KEY")
     lines = [
@@ -102,7 +109,7 @@ def names_amd(path: str, text: str, origin: str = AMD_ORIGIN) -> bool:
 def list_prefixes(path: str, text: str) -> set[str]:
     """How the files below /var/lib/apt/lists begin that apt keeps for the AMD repositories of a source file."""
     addresses = _URI.findall(_amd_part(path, text))
-    plain = [re.sub(r"^[a-z+]+:/+(?:[^/@]*@)?", "", address.rstrip("/")) for address in addresses]
+    plain = [re.sub(rf"^[a-z+]+:/+(?:{re.escape(MASK)}@)?", "", masked(address.rstrip("/"))) for address in addresses]
     return {address.replace("_", "%5f").replace("/", "_") + "_" for address in plain}
 
 

@@ -14,7 +14,12 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     FleetError,
     TransactionFailed,
 )
-from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, put, read_optional
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import (
+    list_optional,
+    modes_of,
+    put,
+    read_optional,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
     APT_LISTS,
@@ -51,18 +56,25 @@ def apply(
     """
     before = dpkg_packages(host)
     earlier_files = {path: read_optional(host, path) for path in changes}
+    earlier_modes = modes_of(host, changes)
     automatic = apt_automatic(host)
     _driver.remember_driver(host, installed(before))
     _remove_stale(host)
+
+    def undo() -> None:
+        if _same_packages(before, dpkg_packages(host)):
+            put(host, earlier_files, earlier_modes)
+            _forget_lists(host, changes)
+
     try:
-        put(host, changes)
+        put(host, changes, goal.modes())
         _fetch(host, goal, limits)
         _remove_broken_driver(host, before, rehearsal.targets, limits)
         _remove_stale(host)
         _install(host, rehearsal.targets, before, limits)
         build_driver(host, limits)
     except FleetError as error:
-        _after_failure(error, "apt's files could not be put back", lambda: _undo(host, before, earlier_files, changes))
+        _after_failure(error, "apt's files could not be put back", undo)
         _after_failure(error, "the holds could not be set again", lambda: _hold_again(host, goal, before, limits))
         raise
     set_holds(host, goal.holds(dpkg_packages(host)), limits)
@@ -206,14 +218,9 @@ def _mark_automatic(host: Host, names: set[str], limits: Limits) -> None:
         _run(host, ["apt-mark", "auto", *lost], "dependencies marked as such", limits, 60.0)
 
 
-def _undo(
-    host: Host, before: dict[str, Package], earlier_files: dict[str, bytes | None], changes: dict[str, bytes | None]
-) -> None:
-    if {name: package[:3] for name, package in dpkg_packages(host).items()} == {
-        name: p[:3] for name, p in before.items()
-    }:
-        put(host, earlier_files)
-        _forget_lists(host, changes)
+def _same_packages(before: dict[str, Package], after: dict[str, Package]) -> bool:
+    """True where nothing but holds differs."""
+    return [package[:3] for package in sorted(before.values())] == [package[:3] for package in sorted(after.values())]
 
 
 def _hold_again(host: Host, goal: ReleaseGoal | SnapshotGoal, before: dict[str, Package], limits: Limits) -> None:

@@ -95,6 +95,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
 from ansible_collections.fleetops.instinct.plugins.module_utils._settings import settle, shown
+from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import complete
 
 SPEC = {
     "cmdline": {"type": "list", "elements": "str"},
@@ -105,7 +106,9 @@ SPEC = {
 
 
 def body(module: AnsibleModule) -> dict:
-    outcome = settle(Host(), module.params, module.check_mode)
+    host, snapshot = Host(), module.params["snapshot"]
+    params = {**module.params, "snapshot": None if snapshot is None else complete(host, snapshot)}
+    outcome = settle(host, params, module.check_mode)
     change = outcome.change
     told = {
         "changed": bool(change),

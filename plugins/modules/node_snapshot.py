@@ -17,7 +17,9 @@ description:
     package can still be had.
   - The first snapshot of a rollout stays. A later run returns it and changes nothing, so that a resumed rollout does
     not record a node that is half changed.
-  - The file is readable by root only, since source files may hold credentials. The result holds the same.
+  - The file is readable by root only. A source file with credentials in its addresses is recorded there and nowhere
+    else. The result says that it was withheld, in which file it is, and its digest, so that a way back restores it on
+    this node and it never comes to the controller.
 options:
   rollout:
     description: Name of the rollout, such as its plan id.
@@ -57,7 +59,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 snapshot:
-  description: The snapshot, as it is in the file.
+  description: The snapshot, as it is in the file but for files with credentials.
   returned: success
   type: dict
   contains:
@@ -71,7 +73,9 @@ snapshot:
       description: C(ready), and C(why) it is not.
       type: dict
     apt_files:
-      description: By path, C(text) or C(base64) of the files that name AMD's repositories; null for no file.
+      description:
+        - By path, C(text) or C(base64) and C(mode) of the files that name AMD's repositories; null for no file.
+        - For a file with credentials, C(withheld) is a digest and C(kept_in) the file on the node that has the text.
       type: dict
     kernel_settings:
       description: The drop-ins of M(fleetops.instinct.kernel_settings), in C(files) as in C(apt_files).
@@ -86,7 +90,14 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
-from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import FOLDER, keep, load, path_of, take
+from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import (
+    FOLDER,
+    keep,
+    load,
+    path_of,
+    public,
+    take,
+)
 
 SPEC = {"rollout": {"type": "str", "required": True}, "path": {"type": "path", "default": FOLDER}}
 
@@ -98,7 +109,7 @@ def body(module: AnsibleModule) -> dict:
     snapshot = kept or take(host, rollout)
     if kept is None and not module.check_mode:
         keep(host, path, snapshot)
-    return {"changed": kept is None, "snapshot": snapshot, "file": path}
+    return {"changed": kept is None, "snapshot": public(snapshot, path), "file": path}
 
 
 def main() -> None:

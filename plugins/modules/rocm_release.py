@@ -38,7 +38,9 @@ options:
     type: dict
     suboptions:
       rocm:
-        description: Address of the repository of ROCm.
+        description:
+          - Address of the repository of ROCm, without user and password. Those belong on the nodes, into
+            C(/etc/apt/auth.conf.d).
         type: str
         required: true
       driver:
@@ -69,6 +71,8 @@ options:
     description:
       - Go back to exactly what M(fleetops.instinct.node_snapshot) recorded - repository files, pins, keyrings,
         versions and holds. Packages of AMD that the snapshot does not have are removed.
+      - A file that was withheld for its credentials is read from the node's own file. Where that is gone, or is another
+        one, the module fails and changes nothing.
     type: dict
   lock_timeout:
     description: Seconds to wait for another process that holds the package manager's lock.
@@ -145,6 +149,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._converge import
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
 from ansible_collections.fleetops.instinct.plugins.module_utils._release import release_goal, snapshot_goal
+from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import complete
 from ansible_collections.fleetops.instinct.plugins.module_utils._transaction import Limits
 
 REPOSITORY = {
@@ -168,10 +173,11 @@ SPEC = {
 
 
 def body(module: AnsibleModule) -> dict:
-    params = module.params
-    goal = snapshot_goal(params["snapshot"]) if params["snapshot"] is not None else release_goal(params)
+    host, params = Host(), module.params
+    snapshot = params["snapshot"]
+    goal = snapshot_goal(complete(host, snapshot)) if snapshot is not None else release_goal(params)
     limits = Limits(params["lock_timeout"], params["install_timeout"])
-    outcome = converge(Host(), goal, limits, module.check_mode)
+    outcome = converge(host, goal, limits, module.check_mode)
     told = result(outcome)
     if module._diff:
         told["diff"] = {"before": shown(outcome.before, outcome.after), "after": shown(outcome.after, outcome.before)}

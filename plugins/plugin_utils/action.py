@@ -16,6 +16,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 FLEET_DIR = {"type": "path", "default": "fleet-records"}
@@ -60,7 +61,7 @@ class FleetAction(ActionBase):
         try:
             result.update(self.act(plain(args), task_vars or {}))
         except FleetError as error:
-            result.update(failed=True, msg=str(error))
+            result.update(failed=True, msg=masked(str(error)))
         return result
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

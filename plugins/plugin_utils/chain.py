@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked_in
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
 
@@ -101,10 +102,10 @@ def _head(path: str) -> tuple[bytes, int]:
 
 
 def plain(data: Mapping[str, Any], subject: str) -> str:
-    """Data as JSON text; LedgerError for what is not plain, or where a key looks like that of a secret."""
+    """Data as JSON text, addresses masked; LedgerError for what is not plain, or where a key looks like a secret's."""
     _refuse_secrets(data, subject, "data")
     try:
-        return json.dumps(data, sort_keys=True)
+        return json.dumps(masked_in(data), sort_keys=True)
     except (TypeError, ValueError) as error:
         raise LedgerError(subject, f"data that is not plain: {error}", "what JSON can carry") from error
 

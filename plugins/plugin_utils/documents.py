@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -63,6 +63,19 @@ def plain(value: Any, subject: str, error: type[FleetError]) -> Any:
             "text, numbers, lists, maps",
             "put it in quotes",
         ) from problem
+
+
+def texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each text in a document, keys included, after its place in it."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from texts(str(key), place)
+            yield from texts(inner, _join(place, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from texts(inner, f"{place}[{number}]")
 
 
 def nearest(name: object, allowed: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain, lease, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.chain import LedgerError
 
@@ -131,9 +132,9 @@ class Ledger:
             states.advance(_state(db, node, self.path), state, action)
             if kind == "outcome" or state in states.WORK:
                 db.execute("UPDATE nodes SET state = ?, updated_at = ?, reason = ? WHERE node = ?",
-                           (state, at, str(reason), node))
+                           (state, at, masked(str(reason)), node))
             return chain.append(db, at=at, epoch=epoch, node=node, kind=kind, state=state, action=action,
-                                reason=str(reason), data=text)
+                                reason=masked(str(reason)), data=text)
 
         return self._write(change)
 
@@ -145,7 +146,7 @@ class Ledger:
             at = self._enter(db, epoch)
             if node is not None:
                 _state(db, node, self.path)
-            return chain.append(db, at=at, epoch=epoch, node=node, kind="note", reason=str(reason), data=text)
+            return chain.append(db, at=at, epoch=epoch, node=node, kind="note", reason=masked(str(reason)), data=text)
 
         return self._write(change)
 

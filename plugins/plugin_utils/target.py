@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import found, masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import generation
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, read_yaml
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, read_yaml, texts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
 
 _REPOSITORY: dict[str, dict[str, Any]] = {
@@ -107,6 +108,7 @@ def load_target(path: str, catalog: Catalog) -> Target:
     :raises TargetError: naming the file, the path in it, what was seen and what is allowed.
     """
     document = read_yaml(path, TargetError, "a target file (docs/contracts.md, section 2)")
+    _refuse_credentials(document, path)
     data = check(_TARGET, document, (path, ""), TargetError)
     data["repository"] = _repository(data["repository"], path)
     if not data["products"]:
@@ -118,6 +120,18 @@ def load_target(path: str, catalog: Catalog) -> Target:
         for name, value in sorted(data["products"].items(), key=lambda item: str(item[0]))
     }
     return Target({key: data[key] for key in _TARGET}, path)
+
+
+def _refuse_credentials(document: Any, path: str) -> None:
+    for place, text in texts(document):
+        if found(text):
+            raise TargetError(
+                f"{path}: {masked(place)}",
+                f"{masked(text)} has credentials in it, which would go into every plan, ledger and report",
+                "an address without user and password",
+                "put those for a repository on the nodes, into a file of mode 0600 in /etc/apt/auth.conf.d "
+                "(see man apt_auth.conf); nothing else in a target can be secret",
+            )
 
 
 def _repository(place: dict, path: str) -> dict:

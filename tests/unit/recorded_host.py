@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A machine out of a map of files, links, commands and free bytes.
 
-``files`` {path: text or {"error": "EIO"}}, ``links`` {path: target}, ``commands`` {"argv joined": [rc, out, err]}.
+``files`` {path: text or {"error": "EIO"}}, ``links`` {path: target}, ``commands`` {"argv joined": [rc, out, err]},
+``sizes`` {path: bytes} of files whose text is not the whole of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import posixpath
 from pathlib import Path
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import CommandFailed, Unreadable
-from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host, Stat
 
 MACHINES = Path(__file__).parent.parent / "fixtures" / "machines"
 
@@ -27,6 +28,8 @@ class RecordedHost(Host):
         self.links: dict = dict(machine.get("links", {}))
         self.commands: dict = dict(machine.get("commands", {}))
         self.free: dict = dict(machine.get("free_bytes", {}))
+        self.sizes: dict = dict(machine.get("sizes", {}))
+        self.modes: dict = {}
         self.ran: list[list[str]] = []
         self.slept = 0.0
 
@@ -66,6 +69,10 @@ class RecordedHost(Host):
             raise Unreadable(path, "FileNotFoundError: No such file or directory", missing=True)
         return target
 
+    def stat(self, path: str) -> Stat:
+        size = self.sizes.get(path)
+        return Stat(len(self.read_bytes(path)) if size is None else size, self.modes.get(path, 0o644))
+
     def free_bytes(self, path: str) -> int:
         if path not in self.free:
             raise Unreadable(path, "FileNotFoundError: No such file or directory", missing=True)
@@ -82,9 +89,12 @@ class RecordedHost(Host):
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         self.files[self.realpath(path)] = text
+        self.modes[self.realpath(path)] = mode
 
-    def write_bytes(self, path: str, content: bytes, mode: int = 0o644) -> None:
-        self.files[self.realpath(path)] = content
+    def write_bytes(self, path: str, content: bytes, mode: int | None = None) -> None:
+        place = self.realpath(path)
+        self.modes[place] = mode if mode is not None else self.modes.get(place, 0o644)
+        self.files[place] = content
 
     def make_private_folder(self, path: str) -> None:
         """Folders are only in the names of the files here."""
@@ -95,6 +105,7 @@ class RecordedHost(Host):
 
     def remove(self, path: str) -> None:
         self.files.pop(self.realpath(path), None)
+        self.modes.pop(self.realpath(path), None)
 
     def remove_tree(self, path: str) -> None:
         inside = path.rstrip("/") + "/"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
-from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host, Stat
 
 
 class OnePass(Host):
@@ -33,6 +33,9 @@ class OnePass(Host):
 
     def exists(self, path: str) -> bool:
         return self._once("exists", path)
+
+    def stat(self, path: str) -> Stat:
+        return self._once("stat", path)
 
     def free_bytes(self, path: str) -> int:
         return self._once("free_bytes", path)

@@ -119,6 +119,16 @@ def test_a_node_that_is_not_part_of_the_rollout_is_refused(ledger, epoch, call):
         call(ledger, epoch)
 
 
+def test_credentials_in_an_address_never_get_into_the_file(ledger, epoch):
+    text = "https://me:tweety@m.example/x: 401"
+    ledger.record(epoch, "g01", "admitted", reason=text, data={"a": [text]})
+    ledger.note(epoch, "g01", text, {"b": text})
+    with open(ledger.path, "rb") as file:
+        assert b"tweety" not in file.read()
+    assert ledger.nodes()["g01"]["reason"] == "https://***@m.example/x: 401"
+    assert ledger.verify_chain() == []
+
+
 @pytest.mark.parametrize("data", [
     {"password": "x"}, {"bmc": {"auth_token": "x"}}, {"list": [{"Secret": "x"}]}, {"api_key": "x"},
     {"sudo_passwd": "x"}])

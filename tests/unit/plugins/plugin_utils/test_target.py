@@ -148,3 +148,18 @@ def test_a_missing_file_is_refused():
 def test_a_product_outside_the_target_has_no_repository(tmp_path):
     with pytest.raises(TargetError, match="is not in the target"):
         load_target(write_target(tmp_path), CATALOG).repository_for("MI210")
+
+
+@pytest.mark.parametrize("secret", ["me:tweety", "tweety", "me:twe/ety"])
+def test_credentials_in_a_target_are_refused_without_being_repeated(tmp_path, secret):
+    document = target_document()
+    document["repository"]["rocm"] = f"https://{secret}@mirror.example/rocm/apt/{{release}}"
+    message = refused(tmp_path, document)
+    assert "target.yml: repository.rocm: https://***@mirror.example/rocm/apt/{release} has credentials" in message
+    assert "/etc/apt/auth.conf.d" in message
+    assert "twe" not in message
+
+
+def test_credentials_anywhere_else_in_a_target_are_refused_too(tmp_path):
+    document = target_document(MI300X=wanted(kernel={"cmdline": ["x=1", "root=http://me:tweety@m/x"]}))
+    assert "products.MI300X.kernel.cmdline[1]: root=http://***@m/x has" in refused(tmp_path, document)
