@@ -66,6 +66,36 @@ def facts_digest(facts: dict) -> str:
     return digest(stable_facts(facts))
 
 
+def restorable_facts(facts: dict) -> dict:
+    """The part of :func:`stable_facts` that a way back restores.
+
+    Left out is what it does not or need not restore: whether packages can be had, leftovers of the driver and its builds
+    for other kernels than the next, and packages of which only configuration files are left.
+    """
+    stable = stable_facts(facts)
+    kernel = _get(facts, "node", "kernel", "next_boot")
+    for part in ("driver", "rocm"):
+        rows = {key: row for key, row in (stable[part] or {}).items() if key not in ("obtainable", "stale_trees")}
+        if rows.get("packages"):
+            rows["packages"] = {
+                name: row for name, row in rows["packages"].items() if (row or {}).get("state") != "config-files"
+            }
+        if rows.get("dkms"):
+            rows["dkms"] = [row for row in rows["dkms"] if row.get("kernel") == kernel]
+        stable[part] = rows
+    return stable
+
+
+def booted_again(before: dict, after: dict) -> dict:
+    """The facts from before, with the kernel and the command line that waited for a boot where there was one since."""
+    kernel = _get(before, "node", "kernel")
+    if not kernel or _get(before, "node", "boot_id") == _get(after, "node", "boot_id"):
+        return before
+    waited = {"running": kernel.get("next_boot"), "cmdline": kernel.get("next_boot_cmdline")}
+    known = {key: value for key, value in waited.items() if value is not None}
+    return {**before, "node": {**before["node"], "kernel": {**kernel, **known}}}
+
+
 def _part(value: dict | None, keys: tuple[str, ...]) -> dict:
     return {key: (value or {}).get(key) for key in keys}
 
@@ -76,7 +106,7 @@ def compare_before_after(before: dict, after: dict, allowed: Collection[str] = (
     :param allowed: what the plan was to change, out of ``rocm``, ``driver``, ``kernel``, ``cmdline``, ``vbios``,
         ``firmware``, ``partition``. Loss of a GPU, a slower link and risen error counters are never allowed.
     """
-    found = [*_gpu_set(before, after), *_versions(before, after, allowed)]
+    found = [*_gpu_set(before, after), *_versions(booted_again(before, after), after, allowed)]
     old_gpus = {gpu.get("bdf"): gpu for gpu in before.get("gpus") or []}
     rebooted = _get(before, "node", "boot_id") != _get(after, "node", "boot_id")
     for gpu in after.get("gpus") or []:
@@ -141,6 +171,9 @@ def _counters(old: dict, new: dict, rebooted: bool) -> Iterator[dict]:
 
 
 def _same(rule: str, subject: str, was: Any, now: Any) -> Iterator[dict]:
+    if isinstance(was, dict) and isinstance(now, dict):
+        keys = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+        was, now = {key: was.get(key) for key in keys}, {key: now.get(key) for key in keys}
     if was is not None and now is None:
         yield _finding(rule, subject, was, now, "unknown")
     elif was is not None and was != now:

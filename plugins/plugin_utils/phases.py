@@ -22,7 +22,11 @@ from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import compare_before_after, stable_facts
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import (
+    booted_again,
+    compare_before_after,
+    restorable_facts,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
@@ -88,9 +92,9 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
     if phase == "precheck":
         return [] if store.begun or record["class"] in ("may_move", "at_target") else _sentences(record)
     if phase == "verify_old":
-        before = store.read_before()
+        before = booted_again(store.read_before(), facts)
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
-        return worse or list(_differences(stable_facts(before), stable_facts(facts), "facts"))
+        return worse or list(_differences(restorable_facts(before), restorable_facts(facts), "facts"))
     if record["class"] != "at_target":
         return _sentences(record)
     return [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]

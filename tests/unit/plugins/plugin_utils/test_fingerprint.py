@@ -15,6 +15,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
     compare_before_after,
     digest,
     facts_digest,
+    restorable_facts,
 )
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import NEW, OLD, change, facts
 
@@ -148,3 +149,37 @@ def test_counters_start_again_at_a_reboot_so_old_errors_excuse_no_new_ones():
 def test_a_faster_link_is_no_finding():
     before = change(facts(), "gpus.0.link.3.speed_gts", 16.0)
     assert compare_before_after(before, facts()) == []
+
+
+def pending_kernel():
+    """A node with another kernel and another command line waiting for its next boot."""
+    before = change(facts(), "node.kernel.next_boot", "6.1.0-41-amd64")
+    return change(before, "node.kernel.next_boot_cmdline", ["iommu=pt", "quiet"])
+
+
+def test_a_kernel_that_waited_for_the_reboot_is_no_finding_and_any_other_is():
+    before = pending_kernel()
+    booted = change(change(before, "node.boot_id", "other"), "node.kernel.running", "6.1.0-41-amd64")
+    booted["node"]["kernel"]["cmdline"] = ["iommu=pt", "quiet"]
+    assert compare_before_after(before, booted) == []
+    stayed = change(before, "node.boot_id", "other")
+    assert [row["rule"] for row in compare_before_after(before, stayed)] == ["after.kernel", "after.cmdline"]
+
+
+def test_of_a_firmware_table_only_what_differs_is_told():
+    before = change(facts(), "gpus.0.firmware", {"sos": "1", "smc": "2"})
+    (row,) = compare_before_after(before, change(before, "gpus.0.firmware.smc", "3"))
+    assert (row["expected"], row["observed"]) == ('{"smc": "2"}', '{"smc": "3"}')
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("rocm.obtainable", None),
+        ("driver.stale_trees", ["6.8.5"]),
+        ("driver.dkms", [*facts()["driver"]["dkms"], {"version": "6.8.5", "kernel": "6.1.0-39-amd64", "state": "built"}]),
+        ("rocm.packages.rocm-new", {"version": "7", "state": "config-files", "hold": False}),
+    ],
+)
+def test_what_a_way_back_does_not_restore_is_not_asked_of_it(path, value):
+    assert restorable_facts(change(facts(), path, value)) == restorable_facts(facts())
