@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
-SETTLED = states.TERMINAL | {"planned", "failed"}
+SPENT = states.TERMINAL | states.LOST
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
-    """True where a rollout of this very plan exists and lost nodes: a new try needs a plan and a ledger of its own."""
+    """True where a rollout of this very plan has lost or finished nodes: a new try needs a plan and a ledger of its own.
+
+    A node in service that is to be moved from the same state again was moved back since, by another rollout or by hand.
+    """
     path = rollout.ledger_path(rollout.rollout_dir(fleet_dir, plan_id))
-    return path.exists() and any(row["state"] in states.LOST for row in Ledger.open(path).nodes().values())
+    return path.exists() and any(row["state"] in SPENT for row in Ledger.open(path).nodes().values())
 
 
 def refuse_unfinished(fleet_dir: str) -> None:
@@ -27,7 +33,7 @@ def refuse_unfinished(fleet_dir: str) -> None:
         under_way = [
             f"{node} {row['state']}"
             for node, row in Ledger.open(rollout.ledger_path(directory)).nodes().items()
-            if row["state"] not in SETTLED
+            if _is_under_way(row)
         ]
         if under_way:
             raise FleetError(
@@ -37,3 +43,8 @@ def refuse_unfinished(fleet_dir: str) -> None:
                 f"go on with it (upgrade -e plan={rollout.plan_path(fleet_dir, directory.name)}) or roll it back "
                 f"(rollback -e rollout={directory.name})",
             )
+
+
+def _is_under_way(row: Mapping[str, Any]) -> bool:
+    # A controller that died before the way back began leaves a node that failed half changed.
+    return bool(row["has_snapshot"]) if row["state"] == "failed" else row["state"] not in states.TERMINAL | {"planned"}
