@@ -90,7 +90,7 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
     if facts is None:
         return _sentences(record)
     if phase == "precheck":
-        return [] if store.begun or record["class"] in ("may_move", "at_target") else _sentences(record)
+        return [] if store.begun or record["class"] in ("may_move", "at_target") else _sentences(record, moving=True)
     if phase == "verify_old":
         before = booted_again(store.read_before(), facts)
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
@@ -109,8 +109,11 @@ def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
         yield f"{place}: {json.dumps(after)}, wanted {json.dumps(before)} as before the change"
 
 
-def _sentences(record: dict[str, Any]) -> list[str]:
+def _sentences(record: dict[str, Any], moving: bool = False) -> list[str]:
+    """What decided the class of a record; that a node which is about to move differs from the target is no trouble."""
     rows = [row for row in record["findings"] if row["verdict"] in ("fail", "unknown") and row["rule"] not in ADVICE]
+    if moving:
+        rows = [row for row in rows if row["verdict"] == "unknown" or row["area"] != "compliance"]
     return [_sentence(row) for row in rows] or [f"the node is {record['class']}, its steps: {record.get('steps')}"]
 
 

@@ -23,6 +23,7 @@ FACTS = {
 FINDING = {
     "rule": "link.speed",
     "subject": "0000:63:00.0",
+    "area": "health",
     "verdict": "fail",
     "expected": "32.0 GT/s",
     "observed": "16.0 GT/s",
@@ -58,6 +59,13 @@ def test_a_node_that_must_not_be_moved_fails_its_precheck_with_the_finding(store
     assert result["failed"]
     assert "link.speed" in result["msg"]
     assert "reseat" in result["msg"]
+
+
+def test_a_refused_node_is_not_blamed_for_what_the_rollout_would_change(store):
+    differs = {**FINDING, "rule": "rocm.active", "area": "compliance"}
+    result = phases.conclude("precheck", record("unhealthy", differs, FINDING), FACTS, store)
+    assert "rocm.active" not in result["msg"]
+    assert "link.speed" in result["msg"]
 
 
 def test_a_node_that_an_earlier_run_left_half_changed_only_has_to_answer(store):
