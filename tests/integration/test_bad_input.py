@@ -107,9 +107,7 @@ def inventory(operator: Any) -> Callable[[dict], Path]:
 
 
 @pytest.mark.parametrize("playbook", ["audit", "rollback", "status"])
-def test_an_inventory_without_a_fleet_is_told_once(
-    operator: Any, refused: Any, inventory: Any, playbook: str
-) -> None:
+def test_an_inventory_without_a_fleet_is_told_once(operator: Any, refused: Any, inventory: Any, playbook: str) -> None:
     error = refused(playbook, inventory=inventory({"gpus": ["g01"]}), target=operator.target)
     assert "the group 'fleet' does not exist; groups seen: gpus" in error
     assert "-e fleet_group=NAME" in error
