@@ -12,17 +12,21 @@ import tempfile
 from typing import NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt, _sources
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import TransactionFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host, unwritable
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import APT_LISTS, Package, apt_index
-from ansible_collections.fleetops.instinct.plugins.module_utils._release import ReleaseGoal, SnapshotGoal, refuse
+from ansible_collections.fleetops.instinct.plugins.module_utils._release import (
+    DRIVER,
+    ReleaseGoal,
+    SnapshotGoal,
+    refuse,
+)
+from ansible_collections.fleetops.instinct.plugins.module_utils._space import Demand, another_initrd, require
 
 ARCHIVES = "/var/cache/apt/archives"
 PREFIX = "/opt"
 WORK = "/var/lib"
 RESERVE = 256_000_000  # what dkms builds in, and dpkg's copies of its own books
-MARGIN = 1.1
 FETCH_TIMEOUT = 600.0
 ONLY_WHAT_IS_NAMED = ["-y", "--no-install-recommends", "--allow-downgrades", "--allow-change-held-packages"]
 
@@ -100,7 +104,7 @@ def rehearse(
     request = ONLY_WHAT_IS_NAMED + (["--fix-broken"] if broken else []) + ["install", *arguments(targets, present)]
     simulation = _simulate(host, room, request)
     refuse(goal, simulation.installs, simulation.removes, targets, index)
-    _check_space(host, room, request)
+    _check_space(host, room, request, simulation)
     return Rehearsal(simulation, targets)
 
 
@@ -172,34 +176,16 @@ def _simulate(host: Host, room: Room, request: list[str]) -> _apt.Simulation:
     return _apt.parse_simulation(done.out)
 
 
-def _check_space(host: Host, room: Room, request: list[str]) -> None:
+def _check_space(host: Host, room: Room, request: list[str], simulation: _apt.Simulation) -> None:
     done = host.run(["apt-get", "-c", f"{room.path}/apt.conf", "--print-uris", *request], timeout=FETCH_TIMEOUT)
     if done.rc != 0:
         raise _apt.failure(done, "the sizes of the packages")
     download, after = _apt.space_needed(done.out)
-    demands = {PREFIX: max(after, 0), ARCHIVES: download, WORK: RESERVE}
-    free = {path: _free(host, path) for path in demands}
-    for path in demands:
-        # The same number of free bytes: the same file system.
-        _require(path, free[path], sum(bytes_ for other, bytes_ in demands.items() if free[other] == free[path]))
-
-
-def _require(path: str, free: int, needed: int) -> None:
-    wanted = needed * MARGIN
-    if free < wanted:
-        raise TransactionFailed(
-            "disk_full",
-            path,
-            f"{free / 1e6:.0f} MB are free",
-            f"{wanted / 1e6:.0f} MB for the packages, the build of the driver and a margin",
-            "free some space; nothing was changed",
-        )
-
-
-def _free(host: Host, path: str) -> int:
-    try:
-        return host.free_bytes(path)
-    except Unreadable as error:
-        if not error.missing or path == "/":
-            raise
-        return _free(host, os.path.dirname(path))
+    demands = [
+        Demand(PREFIX, max(after, 0), "the packages"),
+        Demand(ARCHIVES, download, "their archives"),
+        Demand(WORK, RESERVE, "the build of the driver"),
+    ]
+    touched = [*(step.name for step in simulation.installs), *simulation.removes]
+    initrd = [another_initrd(host)] if any(name.startswith(DRIVER) for name in touched) else []
+    require(host, demands + initrd)

@@ -33,6 +33,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._files import (
     render,
 )
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._space import another_initrd, require
 
 CMDLINE = "/proc/cmdline"
 UPDATE_GRUB = "/usr/sbin/update-grub"
@@ -107,6 +108,8 @@ def settle(host: Host, params: dict[str, Any], check_mode: bool) -> Outcome:
     change = plan(host, wanted, current)
     live_before = {key: _live(host, key) for key in change.live}
     left = _left_over(host, wanted, current)
+    if change.initramfs:
+        require(host, [another_initrd(host)])
     if change and not check_mode:
         _apply(host, wanted, change, current, live_before)
     reboot = left or bool(missing(wanted.cmdline, tokens(host.read(CMDLINE)))) or _options_pending(host, wanted)

@@ -10,6 +10,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._space import largest_initrd
 
 SUBSET = "node"
 
@@ -31,6 +32,7 @@ def collect(host: Host, problems: list[dict]) -> dict:
         "os": _os(reading),
         "secure_boot": _secure_boot(host, reading),
         "free_bytes": {place: _free(host, reading, place) for place in _PLACES},
+        "initrd_bytes": _initrd(host, reading),
     }
     reading.tell_absent("not there")
     return {"node": facts}
@@ -89,4 +91,12 @@ def _free(host: Host, reading: Reading, place: str) -> int | None:
         return host.free_bytes(place)
     except Unreadable as error:
         reading.problem(f"free space of {place}", error.seen)
+        return None
+
+
+def _initrd(host: Host, reading: Reading) -> int | None:
+    try:
+        return largest_initrd(host)
+    except Unreadable as error:
+        reading.problem("size of the initrd", f"{error.subject}: {error.seen}")
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._space import MARGIN
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
     Context,
     Finding,
@@ -120,33 +121,30 @@ def space(ctx: Context) -> Iterator[Finding]:
     if not ctx.moves:
         return
     for row in ctx.catalog.settings["space"]:
-        path = row["path"]
-        free = (ctx.get("node.free_bytes") or {}).get(path)
-        subject = f"{ctx.node} {path}"
-        if free is None:
-            yield unread(subject, "free space")
-        elif free < row["least"]:
-            yield Finding(
-                "fail",
-                subject,
-                _size(row["least"]),
-                _size(free),
-                "the change would run out of space half-way",
-                "make room",
-                source=row["source"],
-            )
-        elif free < row["comfortable"]:
-            yield Finding(
-                "warn",
-                subject,
-                _size(row["comfortable"]),
-                _size(free),
-                "it may be tight",
-                "make room where the target is a whole ROCm",
-                source=row["source"],
-            )
-        else:
-            yield passed(subject, _size(free))
+        yield _room(ctx, row)
+
+
+def _room(ctx: Context, row: Mapping[str, Any]) -> Finding:
+    free, least = (ctx.get("node.free_bytes") or {}).get(row["path"]), _least(ctx, row)
+    subject = f"{ctx.node} {row['path']}"
+    if free is None or least is None:
+        return unread(subject, "free space" if free is None else "what is to be written beside what is there")
+    bounds = (
+        ("fail", least, "the change would run out of space half-way", "make room"),
+        ("warn", row["comfortable"], "it may be tight", "make room where the target is a whole ROCm"),
+    )
+    for verdict, bound, why, fix in bounds:
+        if free < bound:
+            return Finding(verdict, subject, _size(bound), _size(free), why, fix, source=row["source"])
+    return passed(subject, _size(free))
+
+
+def _least(ctx: Context, row: Mapping[str, Any]) -> int | None:
+    """The bytes without which the change cannot be made; a file that is replaced needs its own size once more."""
+    if "beside" not in row:
+        return int(row["least"])
+    size = ctx.get(row["beside"])
+    return None if size is None else max(int(row["least"]), int(size * MARGIN))
 
 
 def _size(number: int) -> str:

@@ -167,6 +167,16 @@ def test_a_loaded_module_with_other_options_needs_a_reboot(run, host, live, pend
     assert run(host, module_options={"amdgpu": {"ras_enable": 1}})["reboot_required"] is pending
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a09_a_boot_partition_without_room_for_an_initramfs_stops_before_any_change(run, host, check):
+    host.files["/boot/initrd.img-6.1"], host.sizes["/boot/initrd.img-6.1"] = "", 181_403_648
+    host.free["/boot"] = 38_797_312
+    before = dict(host.files)
+    told = run(host, check, module_options={"amdgpu": {"noretry": 1}})
+    assert told["msg"].startswith("/boot: 39 MB are free; wanted: 200 MB for an initrd beside the present one")
+    assert (told["kind"], host.files, host.ran) == ("disk_full", before, [])
+
+
 def test_a09_an_initramfs_that_does_not_fit_fails_by_kind_and_leaves_no_options(run, host):
     full = "zstd: error 70 : Write error : cannot write block : No space left on device\n"
     host.commands["update-initramfs"] = lambda _host: Completed(1, "", full)

@@ -228,6 +228,55 @@ def test_space_is_counted_by_file_system(run):
     assert run(host, check=True, **parameters())["msg"].startswith("/opt: 5 MB are free; wanted: 6 MB")
 
 
+def boot_with(host, free, initrd=183_500_800):
+    for name, size in (("initrd.img-6.12.48", 181_403_648), ("initrd.img-6.12.57", initrd)):
+        host.files[f"/boot/{name}"], host.sizes[f"/boot/{name}"] = "", size
+    host.files["/boot/vmlinuz-6.12.57"], host.sizes["/boot/vmlinuz-6.12.57"] = "", 10**12
+    host.free["/boot"] = free
+    return dict(host.files)
+
+
+def test_a09_a_boot_partition_without_room_for_another_initrd_stops_before_any_change(run):
+    host = settled_node()
+    before = boot_with(host, 38_797_312)
+    for check in (True, False):
+        told = run(host, check, **parameters())
+        assert (told["kind"], host.files) == ("disk_full", before)
+        assert told["msg"].startswith("/boot: 39 MB are free; wanted: 202 MB for an initrd beside the present one")
+
+
+def test_a09_the_initrd_counts_where_boot_is_no_file_system_of_its_own(run):
+    host = settled_node()
+    boot_with(host, 400_000_000)
+    host.free["/"] = 400_000_000
+    wanted = "490 MB for the packages, their archives, the build of the driver, an initrd beside the present one"
+    assert wanted in run(host, **parameters())["msg"]
+
+
+def test_a_boot_partition_with_room_for_another_initrd_is_enough(run):
+    host = settled_node()
+    boot_with(host, 202_000_000)
+    assert run(host, **parameters())["changed"] is True
+
+
+def test_a_change_without_the_driver_needs_no_room_for_an_initrd(run):
+    host = settled_node()
+    boot_with(host, 1_000)
+    told = run(host, check=True, **parameters("7.0.2", "6.4.4"))
+    assert [name for name in told["release"]["packages"] if "dkms" in name] == []
+    assert told["changed"] is True
+
+
+def test_a_boot_folder_that_cannot_be_measured_stops_before_any_change(run, monkeypatch):
+    host = settled_node()
+    before = boot_with(host, 10**12)
+    host.files["/boot/initrd.img-6.12.48"] = {"error": "EIO"}
+    host.sizes.clear()
+    assert run(host, **parameters())["msg"].startswith("/boot/initrd.img-6.12.48: ")
+    assert versions(host) == OLD
+    assert set(host.files) == set(before)
+
+
 def test_the_cause_is_not_hidden_by_what_fails_after_it(run):
     host = settled_node()
     host.fail_to_build(NEW["amdgpu-dkms"])

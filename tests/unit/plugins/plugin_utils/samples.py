@@ -94,6 +94,7 @@ def facts(
             "os": {"id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
             "secure_boot": None,
             "free_bytes": {"/": 10**11, "/boot": 10**9, "/opt": 10**11, "/var": 10**11},
+            "initrd_bytes": 18 * 10**7,
         },
         "platform": {
             "vendor": "Maker",
