@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import generation
