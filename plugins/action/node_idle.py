@@ -22,9 +22,9 @@ class ActionModule(action.FleetAction):
         end = time.monotonic() + args["timeout"]
         while True:
             holders = self._holders(node, task_vars)
-            if not holders:
-                return {"changed": False, "holders": []}
-            if self.checking or time.monotonic() >= end:
+            if not holders or self.checking:
+                return {"changed": False, "holders": holders}
+            if time.monotonic() >= end:
                 named = ", ".join(f"{row['command']} (pid {row['pid']}, {row['device']})" for row in holders)
                 raise FleetError(
                     node,

@@ -28,7 +28,7 @@ class ActionModule(action.FleetAction):
         node, here = task_vars["inventory_hostname"], args["rollout"] or {}
         ledger = self._ledger(here)
         if self.checking or ledger is None:
-            self._rehearse(node, args)
+            self._fail_here(node, args)
         elif args["state"]:
             ledger.record(
                 here["epoch"],
@@ -39,6 +39,8 @@ class ActionModule(action.FleetAction):
                 data=args["data"],
                 action=rollout.action_for(ledger.state_of(node), args["state"], args["actions"]),
             )
+        elif args["reason"]:
+            ledger.note(here["epoch"], node, args["reason"])
         return {
             "changed": False,
             "state": ledger and ledger.state_of(node),
@@ -49,7 +51,8 @@ class ActionModule(action.FleetAction):
     def _ledger(here: dict[str, Any]) -> Ledger | None:
         return Ledger.open(rollout.ledger_path(here["dir"])) if here.get("dir") else None
 
-    def _rehearse(self, node: str, args: dict[str, Any]) -> None:
-        # a rehearsal that met a failure must not end with status 0
-        if args["state"] in ("failed", "quarantined") and self.checking:
-            raise FleetError(node, f"the rehearsal failed: {args['reason']}", "a clean rehearsal", "mend that first")
+    def _fail_here(self, node: str, args: dict[str, Any]) -> None:
+        # Where no ledger keeps a failure that was rescued, nothing but this task can end the run with it.
+        if args["state"] in ("failed", "quarantined") or (args["reason"] and not args["state"]):
+            what = "the rehearsal" if self.checking else "what was tried without a rollout"
+            raise FleetError(node, f"{what} failed: {args['reason']}", "no failure", "mend that first")

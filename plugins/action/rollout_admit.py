@@ -37,6 +37,7 @@ class ActionModule(action.FleetAction):
         if not answer["admit"]:
             if node == here["waves"][wave - 1][0]:
                 closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
+                closing.give_back(Path(here["dir"]), action.owner())
             raise FleetError(f"{here['mode']} {plan['plan_id']}", answer["reason"], answer["wanted"], answer["fix"])
         if not rollback:
             action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])

@@ -30,6 +30,8 @@ class ActionModule(action.FleetAction):
             self.say(report.rollout_report(plan, nodes, outcome, colour=self.colour()))
         page = closing.write(directory, told)
         self.say(f"Report: {page}")
+        if args["must_be_clean"]:
+            closing.give_back(directory, action.owner())
         result: dict[str, Any] = {"changed": False, "outcome": outcome, "report": str(page)}
         if args["must_be_clean"] and not outcome["clean"]:
             missing = outcome["lost"] + outcome["unfinished"]

@@ -13,7 +13,8 @@ version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
 description:
   - Looks at the open files of the node's processes until none of them is C(/dev/kfd) or a render node.
-  - A node that stays busy fails with the names of the processes. Nothing is ever killed. In check mode it looks once.
+  - A node that stays busy fails with the names of the processes. Nothing is ever killed. In check mode it looks once
+    and fails only where it cannot look, since the jobs of now say nothing about those of then.
 options:
   timeout:
     description: Seconds to wait.
@@ -33,7 +34,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 holders:
-  description: Empty on success.
+  description: Empty on success; in check mode, who holds a GPU now.
   returned: success
   type: list
   elements: dict

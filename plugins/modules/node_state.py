@@ -14,15 +14,16 @@ author: fleetops.instinct contributors (@fleetops)
 description:
   - Every step of a rollout writes its intent before and its outcome after. A step that the state machine does not
     have is refused.
-  - Without a rollout nothing is written, so that each role can be used by itself. Runs on the controller alone.
+  - Without a rollout nothing is written, so that each role can be used by itself; a failure that was to be written
+    then fails the task, as it does in check mode. Runs on the controller alone.
 options:
   rollout:
     description: The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start).
     type: dict
   state:
     description:
-      - The state the node enters; see the table of states in the guide. Only the node's view is returned where it
-        is not given.
+      - The state the node enters; see the table of states in the guide. Where it is not given the node stays where it
+        is; a reason is noted then.
     type: str
   intent:
     description: The step is about to be done, not done.

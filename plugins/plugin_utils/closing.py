@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +25,24 @@ class Told(NamedTuple):
 def read(directory: Path) -> Told:
     """Everything that a report needs, from the ledger of a rollout directory."""
     ledger = Ledger.open(rollout.ledger_path(directory))
-    plan, nodes, events = ledger.plan(), ledger.nodes(), ledger.events()
+    plan, events = ledger.plan(), ledger.events()
+    nodes = _with_last_notes(ledger.nodes(), events)
     return Told(plan, nodes, events, gate.outcome(plan, nodes, rollback=rollout.mode_of(events) == "rollback"))
+
+
+def give_back(directory: Path, owner: Mapping[str, Any]) -> None:
+    """End this controller's lease: who takes over from another machine need not wait until it runs out."""
+    ledger = Ledger.open(rollout.ledger_path(directory))
+    held = ledger.holder()
+    if held and held["expires_at"] and all(held[key] == owner[key] for key in ("who", "host", "pid")):
+        ledger.release_lease(held["epoch"])
+
+
+def _with_last_notes(nodes: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Nodes whose last event is a note are in their state for that reason: what was tried moved them nowhere."""
+    last = {event["node"]: event for event in events}
+    notes = {node: last[node]["reason"] for node in nodes if node in last and last[node]["kind"] == "note"}
+    return {node: {**row, "reason": notes.get(node, row["reason"])} for node, row in nodes.items()}
 
 
 def write(directory: Path, told: Told) -> Path:

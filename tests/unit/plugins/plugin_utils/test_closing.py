@@ -1,0 +1,41 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is read from a ledger at the end of a run, and what is given back then."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import closing, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+
+ME = {"who": "me", "host": "here", "pid": 1}
+PLAN = {"plan_id": "abc", "policy": {}, "waves": [{"nodes": ["g01"]}], "nodes": {"g01": {"wave": 1}}}
+
+
+@pytest.fixture
+def book(tmp_path):
+    one = Ledger.create(rollout.ledger_path(tmp_path), PLAN)
+    one.take_lease(ME, ttl=60)
+    return one
+
+
+def test_a_lease_is_given_back_once_and_only_by_its_owner(book, tmp_path):
+    closing.give_back(tmp_path, {**ME, "pid": 2})
+    assert book.holder()["expires_at"]
+    closing.give_back(tmp_path, ME)
+    closing.give_back(tmp_path, ME)
+    assert book.holder()["expires_at"] is None
+
+
+def test_a_node_that_stayed_where_it_was_has_the_note_for_a_reason(book, tmp_path):
+    book.record(1, "g01", "admitted", reason="wave 1")
+    book.note(1, "g01", "busy")
+    assert closing.read(tmp_path).nodes["g01"]["reason"] == "busy"
+
+
+def test_an_old_note_is_no_reason_for_what_came_later(book, tmp_path):
+    book.note(1, "g01", "busy")
+    book.record(1, "g01", "admitted", reason="wave 1")
+    assert closing.read(tmp_path).nodes["g01"]["reason"] == "wave 1"
