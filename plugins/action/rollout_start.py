@@ -14,7 +14,6 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, r
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import check_plan_inputs, current_inputs, load_plan
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
 
 
 class ActionModule(action.FleetAction):
@@ -56,9 +55,11 @@ class ActionModule(action.FleetAction):
         found = this_runs_records(args["fleet_dir"], left)
         rollout.refuse_unreachable(plan, found)
         check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
-        if plan["nodes"] and not path.exists() and not self.checking:
-            Ledger.create(path, plan)
-            write_json(directory / "plan.json", plan)
+        rollout.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
+        if plan["nodes"] and not self.checking:
+            if not path.exists():
+                Ledger.create(path, plan)
+            rollout.keep_plan(directory, plan)
         return plan, directory, rollout.upgrade_waves(plan, nodes, args["nodes"])
 
     def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
@@ -66,8 +67,7 @@ class ActionModule(action.FleetAction):
         ledger = Ledger.open(rollout.ledger_path(directory))
         plan, nodes = ledger.plan(), ledger.nodes()
         rollout.refuse_strangers(plan, args["nodes"])
-        if not (directory / "plan.json").exists():
-            write_json(directory / "plan.json", plan)
+        rollout.keep_plan(directory, plan)
         return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod

@@ -16,7 +16,7 @@ SPENT = states.TERMINAL | states.LOST
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
-    """True where a rollout of this very plan has lost or finished nodes: a new try needs a plan and a ledger of its own.
+    """True where a rollout of this very plan has lost or finished nodes: a new try needs a plan and ledger of its own.
 
     A node in service that is to be moved from the same state again was moved back since, by another rollout or by hand.
     """

@@ -69,7 +69,7 @@ def facts_digest(facts: dict) -> str:
 def restorable_facts(facts: dict) -> dict:
     """The part of :func:`stable_facts` that a way back restores.
 
-    Left out is what it does not or need not restore: whether packages can be had, leftovers of the driver and its builds
+    Left out is what it does not or need not restore: whether packages can be had, leftovers of the driver, its builds
     for other kernels than the next, and packages of which only configuration files are left.
     """
     stable = stable_facts(facts)

@@ -178,6 +178,10 @@ class Ledger:
         row = self._read(lambda db: db.execute("SELECT plan FROM rollout").fetchone())
         return dict(json.loads(row["plan"]))
 
+    def begun_at(self) -> str:
+        """When the rollout began, ISO 8601."""
+        return str(self._read(lambda db: db.execute("SELECT created_at FROM rollout").fetchone()["created_at"]))
+
     def holder(self) -> dict[str, Any] | None:
         """The lease: who, host, pid, epoch, since, expires_at (ISO; None once given back). None before the first."""
         held = self._read(_lease)

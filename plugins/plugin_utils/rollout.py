@@ -12,7 +12,9 @@ from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
 
 
 def plan_path(fleet_dir: str, plan_id: str) -> Path:
@@ -30,32 +32,44 @@ def ledger_path(directory: str | Path) -> Path:
     return Path(directory) / "ledger.sqlite"
 
 
+def keep_plan(directory: Path, plan: Mapping[str, Any]) -> None:
+    """Write the plan beside its ledger, also beside one that is there: a controller may have died between the two."""
+    if not (directory / "plan.json").exists():
+        write_json(directory / "plan.json", plan)
+
+
 def find_rollout(fleet_dir: str, name: str | None) -> Path:
     """The directory of a rollout: the named one, or the newest below ``fleet_dir``.
 
     :param name: a plan id, the path of a plan file, or None for the newest.
     :raises FleetError: there is none.
     """
-    found = all_rollouts(fleet_dir)
+    found = _ledgers(fleet_dir)
     if not found:
         raise FleetError(
             fleet_dir, "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR"
         )
     if not name:
-        return found[-1]
-    for directory in found:
-        if directory.name == Path(name).stem:
-            return directory
-    known = ", ".join(directory.name for directory in found)
+        return all_rollouts(fleet_dir)[-1]
+    for path in found:
+        if path.parent.name == Path(name).stem:
+            return path.parent
+    known = ", ".join(path.parent.name for path in found)
     raise FleetError(
         f"rollout {name}", "was never started", "the plan id of a rollout that was started", f"name one of: {known}"
     )
 
 
 def all_rollouts(fleet_dir: str) -> list[Path]:
-    """The directories of all rollouts that were started, the newest last."""
-    ledgers = (Path(os.path.abspath(fleet_dir)) / "rollouts").glob("*/ledger.sqlite")
-    return [path.parent for path in sorted(ledgers, key=lambda path: path.stat().st_mtime)]
+    """The directories of all rollouts that were started, the newest last.
+
+    By what the ledgers say: the times of files are others after a copy or a restored backup.
+    """
+    return [path.parent for path in sorted(_ledgers(fleet_dir), key=lambda path: Ledger.open(path).begun_at())]
+
+
+def _ledgers(fleet_dir: str) -> list[Path]:
+    return sorted((Path(os.path.abspath(fleet_dir)) / "rollouts").glob("*/ledger.sqlite"))
 
 
 def upgrade_waves(
@@ -86,6 +100,11 @@ def untouched(
     ]
 
 
+def in_service(nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]) -> list[str]:
+    """Those of this run's nodes that the rollout has put into service."""
+    return [node for node in members if nodes.get(node, {}).get("state") in states.FINISHED_OK]
+
+
 def refuse_unreachable(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse to begin while a node that the plan still has to move does not answer.
 
@@ -98,6 +117,24 @@ def refuse_unreachable(plan: Mapping[str, Any], records: Mapping[str, Mapping[st
             f"these nodes do not answer: {', '.join(gone)}",
             "every node that is still to be moved answers",
             f"bring them back, or leave them out: --limit '{':'.join(['all', *(f'!{node}' for node in gone)])}'",
+        )
+
+
+def refuse_sick(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse to go on while a node that this rollout put into service is not at the target any more, or is not healthy.
+
+    :param records: fresh ones, of the nodes in service alone.
+    :raises FleetError: naming the nodes, what is wrong with the first, and the ways out.
+    """
+    sick = [node for node, record in records.items() if record["class"] != "at_target"]
+    if sick:
+        named = ", ".join(f"{node} {records[node]['class']}" for node in sick)
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"put into service and not as it was then: {named} ({first_reason(records[sick[0]])})",
+            "every node that this rollout put into service at the target and healthy",
+            f"see why; send them back (rollback --limit {','.join(sick)}), or leave them out: "
+            f"--limit '{':'.join(['all', *(f'!{node}' for node in sick)])}'",
         )
 
 

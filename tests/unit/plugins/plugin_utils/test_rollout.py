@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
@@ -98,3 +100,33 @@ def test_a_node_is_begun_from_its_first_change_on_and_stays_so_when_it_is_taken_
 def test_rollback_of_nodes_that_were_never_in_it_is_refused():
     with pytest.raises(FleetError, match="none of these nodes is part of it: x1"):
         rollout.refuse_strangers({"plan_id": "abc", "nodes": {"g01": {}}}, ["x1"])
+
+
+@pytest.fixture
+def two_rollouts(tmp_path):
+    """A fleet directory that came back from a backup: the older rollout has the newer file."""
+    for number, name in enumerate(("older", "newer")):
+        plan = {"plan_id": name, "nodes": {"g01": {"wave": 1}}}
+        Ledger.create(tmp_path / "rollouts" / name / "ledger.sqlite", plan, clock=lambda begun=number: 1000.0 + begun)
+    os.utime(tmp_path / "rollouts" / "newer" / "ledger.sqlite", (1, 1))
+    return tmp_path
+
+
+def test_the_newest_rollout_is_the_one_that_began_last_whatever_the_files_say(two_rollouts):
+    assert rollout.find_rollout(str(two_rollouts), None).name == "newer"
+
+
+def test_a_damaged_ledger_is_not_in_the_way_of_another_rollout(two_rollouts):
+    (two_rollouts / "rollouts" / "older" / "ledger.sqlite").write_bytes(b"damaged")
+    assert rollout.find_rollout(str(two_rollouts), "newer").name == "newer"
+
+
+def test_the_nodes_in_service_are_those_of_this_run():
+    assert rollout.in_service(ledger(g01="in_service", g02="in_service", g03="failed"), ["g02", "g03"]) == ["g02"]
+
+
+def test_a_node_that_fell_ill_after_it_was_put_into_service_stops_the_rollout():
+    records = {"g01": {"class": "at_target"}, "g02": {"class": "unhealthy", "findings": []}}
+    with pytest.raises(FleetError, match=r"g02 unhealthy.*rollback --limit g02.*'all:!g02'"):
+        rollout.refuse_sick({"plan_id": "abc"}, records)
+    rollout.refuse_sick({"plan_id": "abc"}, {"g01": records["g01"]})
