@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -69,7 +70,10 @@ def broken(path: str, faults: list[str]) -> LedgerError:
 
 
 def unreadable(path: str, error: Exception) -> LedgerError:
-    """The error for what SQLite says of a file."""
+    """The error for what SQLite says of a file: of a disk, of rights and of locks it tells apart from damage."""
+    if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such"):
+        fix = "look at df, its rights and its disk; keep the file, and run the same command again"
+        return LedgerError(path, f"cannot be used now: {error}", "a disk with room where it can be written", fix)
     return LedgerError(path, f"cannot be used as a ledger: {error}", "a whole ledger and room to write it", RESCUE)
 
 

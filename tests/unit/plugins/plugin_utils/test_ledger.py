@@ -17,6 +17,7 @@ from contextlib import closing
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import ledger as ledger_file
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.chain import LedgerError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import LeaseHeld, StaleController
@@ -381,3 +382,11 @@ def test_a_copy_of_the_ledger_is_as_good_as_the_ledger(ledger, epoch, tmp_path):
     ledger.record(epoch, "g01", "admitted")
     shutil.copy(ledger.path, tmp_path / "copy.sqlite")
     assert Ledger.open(tmp_path / "copy.sqlite").state_of("g01") == "admitted"
+
+
+@pytest.mark.parametrize("said", ["database or disk is full", "disk I/O error", "attempt to write a readonly database"])
+def test_who_has_a_full_disk_is_not_told_to_move_the_ledger_away(said):
+    told = str(chain.unreadable("ledger.sqlite", sqlite3.OperationalError(said)))
+    assert said in told
+    assert "keep the file" in told
+    assert "move its directory away" in str(chain.unreadable("x", sqlite3.DatabaseError("disk image is malformed")))
