@@ -51,16 +51,16 @@ class ActionModule(action.FleetAction):
         directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
         path = rollout.ledger_path(directory)
         nodes = Ledger.open(path).nodes() if path.exists() else {}
-        left = rollout.untouched(plan, nodes, args["nodes"])
-        found = this_runs_records(args["fleet_dir"], left)
+        waves = rollout.upgrade_waves(plan, nodes, args["nodes"])
+        found = this_runs_records(args["fleet_dir"], rollout.untouched(plan, nodes, args["nodes"]))
         rollout.refuse_unreachable(plan, found)
         check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
         rollout.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
+        others = [node for node in args["nodes"] if node in plan["at_target"]]
+        rollout.refuse_below_floor(plan, waves, this_runs_records(args["fleet_dir"], others))
         if plan["nodes"] and not self.checking:
-            if not path.exists():
-                Ledger.create(path, plan)
-            rollout.keep_plan(directory, plan)
-        return plan, directory, rollout.upgrade_waves(plan, nodes, args["nodes"])
+            rollout.begin(directory, plan)
+        return plan, directory, waves
 
     def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, room
+
+FIT = ("at_target", "may_move")
 
 
 def plan_path(fleet_dir: str, plan_id: str) -> Path:
@@ -30,6 +34,13 @@ def rollout_dir(fleet_dir: str, plan_id: str) -> Path:
 def ledger_path(directory: str | Path) -> Path:
     """The ledger of a rollout directory."""
     return Path(directory) / "ledger.sqlite"
+
+
+def begin(directory: Path, plan: Mapping[str, Any]) -> None:
+    """Make the ledger of a rollout, and its plan beside it, where they are not there yet."""
+    if not ledger_path(directory).exists():
+        Ledger.create(ledger_path(directory), plan)
+    keep_plan(directory, plan)
 
 
 def keep_plan(directory: Path, plan: Mapping[str, Any]) -> None:
@@ -136,6 +147,30 @@ def refuse_sick(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]
             f"see why; send them back (rollback --limit {','.join(sick)}), or leave them out: "
             f"--limit '{':'.join(['all', *(f'!{node}' for node in sick)])}'",
         )
+
+
+def refuse_below_floor(
+    plan: Mapping[str, Any], waves: Iterable[Iterable[str]], records: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Refuse waves for which the capacity floor has no room any more, since other nodes fell out after planning.
+
+    :param records: fresh ones, of the nodes that the plan counts on and does not move.
+    :raises FleetError: naming the nodes that are out.
+    """
+    out = {node: record["product"] for node, record in records.items() if record["class"] not in FIT}
+    percent = plan["policy"]["capacity_floor_percent"]
+    for wave in waves if out else ():
+        for name, taken in Counter(plan["nodes"][node]["product"] for node in wave).items():
+            gone = [node for node, product in out.items() if product in (name, None)]
+            fleet, free = plan["fleet"][name], room(plan["fleet"][name], plan["out"][name] + len(gone), percent)
+            if gone and taken > free:
+                raise FleetError(
+                    f"plan {plan['plan_id']}",
+                    f"out of service since it was made: {', '.join(gone)}; with a wave of {taken} that is more of "
+                    f"{fleet} {name} than the floor allows",
+                    f"at least {least_in_service(fleet, percent)} in service (capacity_floor_percent {percent:g})",
+                    "bring them back, or make a new plan",
+                )
 
 
 def refuse_strangers(plan: Mapping[str, Any], members: Sequence[str]) -> None:

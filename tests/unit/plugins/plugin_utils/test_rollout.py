@@ -130,3 +130,33 @@ def test_a_node_that_fell_ill_after_it_was_put_into_service_stops_the_rollout():
     with pytest.raises(FleetError, match=r"g02 unhealthy.*rollback --limit g02.*'all:!g02'"):
         rollout.refuse_sick({"plan_id": "abc"}, records)
     rollout.refuse_sick({"plan_id": "abc"}, {"g01": records["g01"]})
+
+
+FLOOR = {
+    "plan_id": "abc",
+    "policy": {"capacity_floor_percent": 75},
+    "fleet": {"MI300X": 8},
+    "out": {"MI300X": 0},
+    "nodes": {node: {"product": "MI300X"} for node in NODES},
+}
+
+
+@pytest.mark.parametrize("product", ["MI300X", None])
+def test_nodes_that_fell_out_since_the_plan_was_made_count_against_the_floor(product):
+    records = {"x1": {"class": "unknown", "product": product}, "x2": {"class": "may_move", "product": "MI300X"}}
+    with pytest.raises(FleetError, match=r"out of service since it was made: x1; .*at least 6 in service"):
+        rollout.refuse_below_floor(FLOOR, [["g01"], ["g02", "g03"]], records)
+
+
+def test_waves_that_the_floor_has_room_for_go_on():
+    out = {"x1": {"class": "unhealthy", "product": "MI300X"}, "y1": {"class": "unknown", "product": "MI210"}}
+    rollout.refuse_below_floor(FLOOR, [["g01"]], out)
+    rollout.refuse_below_floor(FLOOR, [["g01", "g02", "g03"]], {"x1": {"class": "at_target", "product": "MI300X"}})
+
+
+def test_a_ledger_without_its_plan_gets_it_back(tmp_path):
+    plan = {"plan_id": "abc", "nodes": {"g01": {"wave": 1}}}
+    Ledger.create(rollout.ledger_path(tmp_path), plan)
+    rollout.begin(tmp_path, plan)
+    rollout.begin(tmp_path, plan)
+    assert (tmp_path / "plan.json").exists()
