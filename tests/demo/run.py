@@ -15,10 +15,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = Path(os.environ.get("FLEETOPS_DEMO_DIR", ROOT / ".cache" / "demo"))
 STATE = OUTPUT / "fleet"
 RECORDS = OUTPUT / "fleet-records"
+KERNEL = ["pci=realloc=off", "iommu=pt", "numa_balancing=disable"]
 POLICY = {"failure_budget": 1, "soak_seconds": 3, "reboot_timeout_seconds": 90, "capacity_floor_percent": 60}
 
 
@@ -83,15 +86,26 @@ def check_rollback() -> None:
     print("12 nodes are back on what was recorded before the upgrade.")
 
 
+def write_target() -> None:
+    """ROCm 7.0.2 with its driver, and the kernel arguments that AMD asks for."""
+    target = yaml.safe_load((STATE / "target-7.0.2.yml").read_text(encoding="utf-8"))
+    target["repository"]["key_file"] = str(STATE / target["repository"]["key_file"])
+    target["products"]["MI300X"]["kernel"] = {"cmdline": KERNEL}
+    (OUTPUT / "target.yml").write_text(yaml.safe_dump(target, sort_keys=False), encoding="utf-8")
+
+
 def main() -> None:
     """Run the story; the fleet is taken down whatever happens."""
+    if os.geteuid() != 0:
+        raise SystemExit("demo: the simulated fleet makes namespaces and mounts; run it as root")
     shutil.rmtree(RECORDS, ignore_errors=True)
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    target = f"target={STATE / 'target-7.0.2.yml'}"
     (OUTPUT / "policy.yml").write_text(json.dumps(POLICY), encoding="utf-8")
+    target = f"target={OUTPUT / 'target.yml'}"
     try:
         say("1. Start 12 simulated nodes with 8 MI300X each (the first time a root image is made)")
         simfleet("up", str(ROOT / "tests" / "fleets" / "demo.yml"))
+        write_target()
         say("2. Audit: what would block the move to ROCm 7.0.2?")
         playbook("audit", "-e", target)
         say("3. Plan: waves, steps, rollback readiness")
@@ -100,8 +114,9 @@ def main() -> None:
         say("4. Upgrade. One GPU of g07 trains its link at 16 GT/s under the new driver: g07 goes back by itself")
         playbook("upgrade", "-e", f"plan={plan}", expected=2)
         check_upgrade()
-        say("5. The story of g07")
+        say("5. The story of g07, and the report")
         playbook("status", "-e", "node=g07")
+        playbook("report")
         say("6. Roll the whole rollout back")
         playbook("rollback", "-e", "fleet_incident=true")
         check_rollback()
