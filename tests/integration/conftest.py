@@ -52,6 +52,7 @@ class Operator:
         self.state, self.folder = state, folder
         self.records = folder / "fleet-records"
         self.target = state / "target-7.0.2.yml"
+        self.started: list[Controller] = []
 
     def elsewhere(self, name: str) -> Operator:
         """The same fleet with records of its own."""
@@ -113,7 +114,8 @@ class Operator:
         prepared = self._prepared(name, words, variables)
         log = self.folder / f"{name}-{time.monotonic_ns()}.log"
         with open(log, "wb") as output:
-            return Controller(subprocess.Popen(**{**prepared, "stdout": output}), log)
+            self.started.append(Controller(subprocess.Popen(**{**prepared, "stdout": output}), log))
+        return self.started[-1]
 
     def plan(self, **policy: Any) -> Path:
         """Make a plan for the whole fleet; the path of its file."""
@@ -160,9 +162,10 @@ class Controller(NamedTuple):
         os.killpg(self.process.pid, number)
 
     def kill(self) -> None:
-        """End it as a crash would."""
-        self.signal(signal.SIGKILL)
-        self.process.wait()
+        """End it as a crash would; nothing to do where it has ended."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+            self.process.wait()
 
     def finish(self) -> Run:
         """Wait for its end."""
@@ -204,6 +207,8 @@ def operator(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     one = Operator(folder / "fleet", folder)
     one.simfleet("up", str(TESTS / "fleets" / f"{name}.yml"))
     yield one
+    for controller in one.started:
+        controller.kill()
     one.simfleet("down")
 
 
