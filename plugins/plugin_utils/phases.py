@@ -32,6 +32,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RUL
 
 PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
 ADVICE = frozenset(rule.id for rule in RULES if not rule.deciding)
+SHOWN = 8  # a driver that is not there makes every GPU of the node a trouble or three
 PLANNED_CHANGES = ("driver", "rocm", "cmdline", "firmware")
 
 
@@ -80,7 +81,8 @@ def conclude(
         store.keep_before(facts)
     result: dict[str, Any] = {"changed": False, "class": record["class"], "phase": phase}
     if troubles:
-        result.update(failed=True, msg=f"{record['node']} ({phase}): " + "; ".join(troubles))
+        more = [f"and {len(troubles) - SHOWN} more"] if len(troubles) > SHOWN else []
+        result.update(failed=True, msg=f"{record['node']} ({phase}): " + "; ".join(troubles[:SHOWN] + more))
     return result
 
 

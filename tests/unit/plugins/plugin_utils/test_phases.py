@@ -119,3 +119,11 @@ def test_a_restored_node_that_is_what_it_was_passes(store):
 def test_missing_facts_from_before_are_an_error_that_names_the_file(tmp_path):
     with pytest.raises(FleetError, match=r"g03\.json"):
         phases.Store(str(tmp_path), None, "g03").read_before()
+
+
+def test_of_a_hundred_troubles_the_first_are_told_and_the_others_counted(store):
+    findings = [{**FINDING, "subject": f"gpu {number:03}"} for number in range(100)]
+    told = phases.conclude("verify", record("unhealthy", *findings), FACTS, store)["msg"]
+    assert "gpu 007" in told
+    assert "gpu 008" not in told
+    assert told.endswith("; and 92 more")
