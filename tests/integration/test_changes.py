@@ -1,7 +1,10 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modules that change a node, over ssh on simulated ones with real apt and real dkms: a node for each story."""
+"""The modules that change a node, over ssh on simulated ones with real apt and real dkms: a node for each story.
+
+The long stories run beside each other and beside the short tests.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,11 +54,9 @@ class Node(NamedTuple):
         state = self.operator.state
         command = [str(Path(sys.executable).with_name("ansible")), "-i", str(state / "inventory.yml"), self.name]
         command += ["-m", f"fleetops.instinct.{name}", *(["-a", json.dumps(options)] if options else [])]
-        ours = {"ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1"}
-        done = subprocess.run(
-            [*command, "-vvv", "--diff", *(["--check"] if check else [])], env={**os.environ, **ours}, capture_output=True, text=True, timeout=600,
-            check=False,
-        )  # fmt: skip
+        command += ["-vvv", "--diff", *(["--check"] if check else [])]
+        ours = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1"}
+        done = subprocess.run(command, env=ours, capture_output=True, text=True, timeout=600, check=False)
         return done.stdout + done.stderr
 
     def module(self, name: str, check: bool = False, **options: Any) -> dict[str, Any]:
@@ -85,44 +87,19 @@ def on(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("node", [name], indirect=True, ids=[name])
 
 
-@pytest.fixture(scope="module")
-def upgraded(operator):
+def upgrade(one: Node) -> dict[str, Any]:
     """A node rehearsed, upgraded and upgraded again: what was told, and its files in between."""
-    one = Node(operator, "fresh")
-    before = one.shell(TREE)
-    foreseen = one.release(check=True)
-    rehearsed = one.shell(TREE)
-    done = one.release()
-    settled = one.shell(TREE)
-    again = one.release()
+    before, foreseen = one.shell(TREE), one.release(check=True)
+    rehearsed, done = one.shell(TREE), one.release()
+    settled, again = one.shell(TREE), one.release()
     return {
         "foreseen": foreseen, "done": done, "again": again, "packages": one.shell(PACKAGES).splitlines(),
         "dkms": one.shell("dkms status"), "trees": [before, rehearsed, settled, one.shell(TREE)],
     }  # fmt: skip
 
 
-def test_check_mode_foresees_the_change_and_touches_nothing(upgraded):
-    assert upgraded["trees"][0] == upgraded["trees"][1]
-    told = ("changed", "release", "reboot_required", "diff")
-    assert {key: upgraded["foreseen"][key] for key in told} == {key: upgraded["done"][key] for key in told}
-
-
-def test_an_upgrade_reaches_the_release(upgraded):
-    assert (upgraded["done"]["changed"], upgraded["done"]["reboot_required"]) == (True, True)
-    assert {line[:2] for line in upgraded["packages"]} == {"hi"}
-    assert [line for line in upgraded["packages"] if "70002" not in line and "30100200" not in line] == []
-    assert "amdgpu/6.14.14-2226257.22.04" in upgraded["dkms"]
-
-
-def test_a_second_upgrade_changes_nothing(upgraded):
-    assert upgraded["again"]["changed"] is False
-    assert upgraded["trees"][2] == upgraded["trees"][3]
-
-
-@pytest.fixture(scope="module")
-def returned(operator):
+def go_back(one: Node) -> dict[str, Any]:
     """A node whose sources have credentials and whose packages are held one by one, upgraded and taken back."""
-    one = Node(operator, "back")
     one.shell(WITH_CREDENTIALS)
     before, texts = one.shell(STATE), [one.said("node_snapshot", rollout="r1"), one.said("node_facts")]
     first = one.snapshot()
@@ -135,53 +112,44 @@ def returned(operator):
     }  # fmt: skip
 
 
-def test_the_way_back_restores_versions_pins_holds_files_and_modes(returned):
-    before, upgraded, after = returned["states"]
-    assert returned["first"]["rollback"] == {"ready": True, "why": []}
-    assert before != upgraded
-    assert after == before
-    assert "600 ./sources.list.d/rocm.list" in after
-    assert "amdgpu/6.12.12-2202139.22.04" in returned["dkms"]
+def fail_to_build(one: Node) -> dict[str, Any]:
+    """A node whose new driver does not compile, and its way back."""
+    before, snapshot = one.shell(STATE), one.snapshot()
+    told, broken = one.release(), one.shell(PACKAGES)
+    back = one.module("rocm_release", snapshot=snapshot)
+    return {"told": told, "broken": broken, "back": back, "states": [before, one.shell(STATE)]}
 
 
-def test_the_way_back_is_foreseen_and_made_once(returned):
-    changed = ['"changed": true' in text for text in returned["texts"][2:]]
-    assert [*changed, returned["again"]["changed"]] == [True, True, False, False]
+@pytest.fixture(scope="module", autouse=True)
+def stories(operator):
+    """The long stories, begun."""
+    with ThreadPoolExecutor(2) as pool:
+        told = {"back": go_back, "fresh": upgrade, "nobuild": fail_to_build}
+        yield {name: pool.submit(story, Node(operator, name)) for name, story in told.items()}
 
 
-def test_the_first_snapshot_of_a_rollout_stays_for_root_alone(returned):
-    assert returned["first"] == returned["second"]
-    modes = returned["node"].shell("stat -c %a /var/lib/fleetops/snapshots/r1.json /var/lib/fleetops/snapshots")
-    assert modes.split() == ["600", "700"]
+@pytest.fixture
+def upgraded(stories):
+    return stories["fresh"].result()
 
 
-def test_no_credentials_of_a_source_leave_the_node(returned):
-    assert [text for text in returned["texts"] if CANARY in text] == []
-    assert "http://***@mirror.example/rocm/apt/6.4.4" in returned["texts"][1]
-    assert "http://***@mirror.example/rocm/apt/6.4.4" in returned["texts"][3]
-    assert CANARY in returned["node"].shell("cat /var/lib/fleetops/snapshots/r1.json")
-    assert returned["node"].shell(f"grep -rl {CANARY} /tmp /var/log /root || true") == ""
-
-
-@on("nobuild")
-def test_a01_a_driver_that_does_not_build_is_classified_and_rolled_back(node):
-    before, snapshot = node.shell(STATE), node.snapshot()
-    told = node.release()
-    assert told["kind"] == "dkms_build_failed"
-    assert "6.14.14-2226257.22.04: does not build for kernel" in told["msg"]
-    assert "hF" in node.shell(PACKAGES)
-    assert node.module("rocm_release", snapshot=snapshot)["changed"] is True
-    assert node.shell(STATE) == before
+@pytest.fixture
+def returned(stories):
+    return stories["back"].result()
 
 
 @on("locked")
-def test_f16_a_busy_lock_is_named_then_waited_for(node):
+def test_f16_a_busy_lock_is_named_then_waited_for(node, until):
     before = node.shell(STATE)
-    node.fault("package_manager_locked", "seconds=12")
+    node.fault("package_manager_locked", "seconds=600")
     told = node.release(lock_timeout=1)
     assert (told["kind"], "held by process" in told["msg"]) == ("package_manager_locked", True)
     assert node.shell(STATE) == before
-    assert node.release(lock_timeout=120)["changed"] is True
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(node.release, lock_timeout=120)
+        until(lambda: node.shell("pgrep -fc [L]ock::Timeout=120 || true") != "0")
+        node.operator.simfleet("clear", node.name)
+        assert waiting.result()["changed"] is True
 
 
 @on("full")
@@ -219,3 +187,58 @@ def test_kernel_settings_reach_the_next_boot_and_go_again(node):
     assert "pcie_aspm=off" in node.shell(GRUB)
     assert node.module("kernel_settings", cmdline=[])["changed"] is True
     assert node.shell(GRUB) == before
+
+
+def test_check_mode_foresees_the_change_and_touches_nothing(upgraded):
+    assert upgraded["trees"][0] == upgraded["trees"][1]
+    told = ("changed", "release", "reboot_required", "diff")
+    assert {key: upgraded["foreseen"][key] for key in told} == {key: upgraded["done"][key] for key in told}
+
+
+def test_an_upgrade_reaches_the_release(upgraded):
+    assert (upgraded["done"]["changed"], upgraded["done"]["reboot_required"]) == (True, True)
+    assert {line[:2] for line in upgraded["packages"]} == {"hi"}
+    assert [line for line in upgraded["packages"] if "70002" not in line and "30100200" not in line] == []
+    assert "amdgpu/6.14.14-2226257.22.04" in upgraded["dkms"]
+
+
+def test_a_second_upgrade_changes_nothing(upgraded):
+    assert upgraded["again"]["changed"] is False
+    assert upgraded["trees"][2] == upgraded["trees"][3]
+
+
+def test_the_way_back_restores_versions_pins_holds_files_and_modes(returned):
+    before, upgraded, after = returned["states"]
+    assert returned["first"]["rollback"] == {"ready": True, "why": []}
+    assert before != upgraded
+    assert after == before
+    assert "600 ./sources.list.d/rocm.list" in after
+    assert "amdgpu/6.12.12-2202139.22.04" in returned["dkms"]
+
+
+def test_the_way_back_is_foreseen_and_made_once(returned):
+    changed = ['"changed": true' in text for text in returned["texts"][2:]]
+    assert [*changed, returned["again"]["changed"]] == [True, True, False, False]
+
+
+def test_the_first_snapshot_of_a_rollout_stays_for_root_alone(returned):
+    assert returned["first"] == returned["second"]
+    modes = returned["node"].shell("stat -c %a /var/lib/fleetops/snapshots/r1.json /var/lib/fleetops/snapshots")
+    assert modes.split() == ["600", "700"]
+
+
+def test_no_credentials_of_a_source_leave_the_node(returned):
+    assert [text for text in returned["texts"] if CANARY in text] == []
+    assert "http://***@mirror.example/rocm/apt/6.4.4" in returned["texts"][1]
+    assert "http://***@mirror.example/rocm/apt/6.4.4" in returned["texts"][3]
+    assert CANARY in returned["node"].shell("cat /var/lib/fleetops/snapshots/r1.json")
+    assert returned["node"].shell(f"grep -rl {CANARY} /tmp /var/log /root || true") == ""
+
+
+def test_a01_a_driver_that_does_not_build_is_classified_and_rolled_back(stories):
+    seen = stories["nobuild"].result()
+    assert seen["told"]["kind"] == "dkms_build_failed"
+    assert "6.14.14-2226257.22.04: does not build for kernel" in seen["told"]["msg"]
+    assert "hF" in seen["broken"]
+    assert seen["back"]["changed"] is True
+    assert seen["states"][0] == seen["states"][1]
