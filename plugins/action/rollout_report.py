@@ -17,13 +17,14 @@ class ActionModule(action.FleetAction):
     SPEC = {
         "rollout": {"type": "str"},
         "node": {"type": "str"},
+        "mode": {"type": "str", "choices": ["upgrade", "rollback"]},
         "must_be_clean": {"type": "bool", "default": False},
         "fleet_dir": action.FLEET_DIR,
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"])
-        plan, nodes, events, outcome = told = closing.read(directory)
+        plan, nodes, events, outcome = told = closing.read(directory, args["mode"])
         if args["node"]:
             self._tell_story(args["node"], nodes, events)
         else:

@@ -37,12 +37,12 @@ class ActionModule(action.FleetAction):
             "plan_id": plan["plan_id"],
             "dir": str(directory) if kept.exists() else None,
             "plan": str(kept) if kept.exists() else os.path.abspath(args["plan"]),
-            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args["mode"]),
+            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args["mode"], waves),
             "waves": waves,
             "order": [node for wave in waves for node in wave],
             "sizes": [len(wave) for wave in waves],
         }
-        left = f"{len(facts['order'])} nodes in {len(waves)} waves are left to do"
+        left = f"left to do: {len(facts['order'])} nodes, {len(waves)} waves"
         self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: {left}.")
         return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
 
@@ -71,10 +71,10 @@ class ActionModule(action.FleetAction):
         return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod
-    def _open(directory: Path, policy: dict[str, Any], mode: str) -> int:
+    def _open(directory: Path, policy: dict[str, Any], mode: str, waves: list[list[str]]) -> int:
         # each write renews the lease; the longest silences are a drain and a reboot
         ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
         ledger = Ledger.open(rollout.ledger_path(directory))
         epoch = ledger.take_lease(action.owner(), ttl=ttl)
-        ledger.note(epoch, None, f"{mode} begins", {"mode": mode})
+        ledger.note(epoch, None, f"{mode} begins", {"mode": mode, "nodes": [node for wave in waves for node in wave]})
         return epoch

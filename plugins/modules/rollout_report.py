@@ -22,8 +22,14 @@ options:
   node:
     description: Show the story of this node.
     type: str
+  mode:
+    description:
+      - What the rollout is judged as. An V(upgrade) is clean when every node is in service, a V(rollback) when every
+        node that was to come back is restored. What was ordered last where this is not given.
+    type: str
+    choices: [upgrade, rollback]
   must_be_clean:
-    description: Fail when a node of the rollout was lost or is not in service.
+    description: Fail when the rollout is not clean.
     type: bool
     default: false
   fleet_dir:

@@ -22,12 +22,16 @@ class Told(NamedTuple):
     outcome: dict[str, Any]
 
 
-def read(directory: Path) -> Told:
-    """Everything that a report needs, from the ledger of a rollout directory."""
+def read(directory: Path, mode: str | None = None) -> Told:
+    """Everything that a report needs, from the ledger of a rollout directory.
+
+    :param mode: what the outcome is judged as, ``upgrade`` or ``rollback``; None for what was ordered last.
+    """
     ledger = Ledger.open(rollout.ledger_path(directory))
     plan, events = ledger.plan(), ledger.events()
     nodes = _with_last_notes(ledger.nodes(), events)
-    return Told(plan, nodes, events, gate.outcome(plan, nodes, rollback=rollout.mode_of(events) == "rollback"))
+    back = rollout.ordered_back(events) if (mode or rollout.mode_of(events)) == "rollback" else None
+    return Told(plan, nodes, events, gate.outcome(plan, nodes, back))
 
 
 def give_back(directory: Path, owner: Mapping[str, Any]) -> None:

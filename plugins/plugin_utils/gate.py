@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import FINISHED_OK, LOST, STATES, TERMINAL
@@ -46,16 +46,17 @@ def admission(
             "reason": f"wave {wave} is refused: {reason}" if reason else ""}
 
 
-def outcome(plan: Mapping[str, Any], nodes: Nodes, rollback: bool = False) -> dict[str, Any]:
+def outcome(plan: Mapping[str, Any], nodes: Nodes, back: Collection[str] | None = None) -> dict[str, Any]:
     """How a rollout (or its rollback) ended.
 
-    :returns: ``clean`` (every node in service; of a rollback: every changed node restored),
+    :param back: the nodes that a rollback was to bring back; only these are judged then. None for an upgrade.
+    :returns: ``clean`` (every node in service; of a rollback: every node that was to come back restored),
         ``counts`` {state: how many}, ``lost`` and ``unfinished``, each [{node, state, why}].
     """
     found = Counter(str(nodes.get(node, {}).get("state", "unknown")) for node in plan["nodes"])
     order = [s.name for s in STATES] + ["unknown"]
-    if rollback:
-        lost = [_row(n, nodes) for n in plan["nodes"] if _state(n, nodes) != "restored" and _changed(n, nodes)]
+    if back is not None:
+        lost = [_row(n, nodes) for n in plan["nodes"] if n in back and _state(n, nodes) != "restored"]
         unfinished: list[dict[str, str]] = []
     else:
         lost = [_row(n, nodes) for n in plan["nodes"] if _state(n, nodes) in LOST or n not in nodes]
@@ -67,11 +68,6 @@ def outcome(plan: Mapping[str, Any], nodes: Nodes, rollback: bool = False) -> di
 
 def _state(node: str, nodes: Nodes) -> str:
     return str(nodes[node]["state"]) if node in nodes else "unknown"
-
-
-def _changed(node: str, nodes: Nodes) -> bool:
-    row = nodes.get(node, {"has_snapshot": True})
-    return bool(row.get("has_snapshot")) or row.get("state") in ("rolling_back", "verifying_old")
 
 
 def _row(node: str, nodes: Nodes, why: str = "") -> dict[str, str]:

@@ -217,6 +217,15 @@ def was_begun(directory: str | Path, node: str) -> bool:
     return path.exists() and any(event["state"] == "changing" for event in Ledger.open(path).events(node))
 
 
+def ordered_back(events: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The nodes whose last order, by the notes that opened each run, was to go back."""
+    last: dict[str, str] = {}
+    for event in events:
+        if event["kind"] == "note" and "mode" in (event["data"] or {}):
+            last |= dict.fromkeys(event["data"].get("nodes", ()), event["data"]["mode"])
+    return frozenset(node for node, mode in last.items() if mode == "rollback")
+
+
 def mode_of(events: Iterable[Mapping[str, Any]]) -> str:
     """Which way a rollout goes, by the last note that opened a run of it: ``upgrade`` or ``rollback``."""
     modes = [event["data"]["mode"] for event in events if event["kind"] == "note" and "mode" in (event["data"] or {})]

@@ -144,7 +144,7 @@ def incident(seen: Any, operator: Any) -> Any:
 
 
 def test_in_an_incident_everything_goes_back_at_once(incident: Any, operator: Any) -> None:
-    assert "4 nodes in 1 waves are left to do" in incident.text
+    assert "left to do: 4 nodes, 1 waves" in incident.text
     assert incident.status == 0, incident.text
     back = [name for name in ("ahead", "well", "flaps", "locked") if operator.states()[name] == "restored"]
     assert len(back) == 4

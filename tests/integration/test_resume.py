@@ -118,7 +118,7 @@ def test_the_events_form_one_chain(seen: Any, operator: Any) -> None:
 
 
 def test_the_same_command_once_more_has_nothing_to_do_and_does_not_call_the_rollout_clean(seen: Any) -> None:
-    assert "0 nodes in 0 waves are left to do" in seen.again.text
+    assert "left to do: 0 nodes, 0 waves" in seen.again.text
     assert seen.again.status == 2
 
 

@@ -184,7 +184,7 @@ def idle_states(ctx: Context) -> Iterator[Finding]:
     if not isinstance(states, list) or not isinstance(disabled, list) or None in states:
         yield unread(ctx.node, "the idle states of the cores")
         return
-    row = next(row for row in ctx.catalog.settings["idle"] if row["name"] == "global_cstates")
+    row = {row["name"]: row for row in ctx.catalog.settings["idle"]}["global_cstates"]
     deep = [state for state in states if state not in row["shallow"]]
     if not deep:
         yield Finding(

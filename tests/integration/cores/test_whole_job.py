@@ -51,7 +51,7 @@ def test_a_bad_node_goes_back_alone_and_the_rollout_is_not_clean(operator: Any, 
 def test_the_same_command_again_changes_nothing(operator: Any, plan: Path) -> None:
     boots = operator.boots()
     done = operator.play("upgrade", plan=plan)
-    assert "0 nodes in 0 waves are left to do" in done.text
+    assert "left to do: 0 nodes, 0 waves" in done.text
     assert (done.status, operator.boots()) == (2, boots)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._apt import (
 )
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed
 
-CORPUS = Path(__file__).resolve().parents[4].parent / "shared" / "corpus" / "packages"
+CHECKOUT = Path(os.environ.get("FLEETOPS_CHECKOUT", Path(__file__).resolve().parents[4]))
+CORPUS = CHECKOUT.parent / "shared" / "corpus" / "packages"
 DKMS = """\
 Loading new amdgpu-6.12.12-1.24.04 DKMS files...
 Error! Bad return status for module build on kernel: 6.14.0-24-generic (x86_64)
@@ -203,7 +205,7 @@ RECORDED = {
 }
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the recorded outputs are not here")
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the recorded outputs of real machines are not beside this checkout")
 @pytest.mark.parametrize("name, kind", RECORDED.items())
 def test_recorded_outputs_have_their_cause(name, kind):
     assert classify((CORPUS / name).read_text(encoding="utf-8")).kind == kind

@@ -213,11 +213,15 @@ def test_a_node_without_a_record_is_lost_at_the_end():
     assert [row["node"] for row in outcome(plan(), nodes)["lost"]] == ["g08"]
 
 
-def test_a_rollback_is_clean_when_every_changed_node_is_restored():
-    nodes = everyone("restored") | {"g08": {"state": "planned", "reason": "", "has_snapshot": False}}
-    assert outcome(plan(), nodes, rollback=True)["clean"]
-    nodes["g07"] = {"state": "quarantined", "reason": "apt", "has_snapshot": True}
-    assert [row["node"] for row in outcome(plan(), nodes, rollback=True)["lost"]] == ["g07"]
+def test_a_rollback_is_clean_when_every_node_that_was_to_come_back_is_restored():
+    nodes = everyone("in_service") | {"g07": {"state": "restored", "reason": ""}}
+    assert outcome(plan(), nodes, back={"g07"})["clean"]
+    assert not outcome(plan(), nodes)["clean"]
+
+
+def test_a_rollback_is_not_clean_while_one_of_its_nodes_is_not_back():
+    nodes = everyone("restored") | {"g07": {"state": "quarantined", "reason": "apt"}}
+    assert [row["node"] for row in outcome(plan(), nodes, back=set(nodes))["lost"]] == ["g07"]
 
 
 def test_an_empty_plan_is_a_clean_rollout():

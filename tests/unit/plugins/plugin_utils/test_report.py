@@ -144,7 +144,7 @@ def test_the_rollout_report_gives_its_verdict_first(states, word):
 def test_a_rollout_that_was_rolled_back_whole_is_not_called_clean_but_rolled_back():
     plan = make_plan()
     nodes = make_nodes(plan, g01="restored", g02="restored", g10="restored")
-    text = report.rollout_report(plan, nodes, outcome(plan, nodes, rollback=True), width=300)
+    text = report.rollout_report(plan, nodes, outcome(plan, nodes, back=plan["nodes"]), width=300)
     assert "ROLLED BACK. 3 nodes: 3 restored." in text
     assert "What to do" not in text
 

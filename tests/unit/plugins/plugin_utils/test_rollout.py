@@ -160,3 +160,12 @@ def test_a_ledger_without_its_plan_gets_it_back(tmp_path):
     rollout.begin(tmp_path, plan)
     rollout.begin(tmp_path, plan)
     assert (tmp_path / "plan.json").exists()
+
+
+def opened(mode, *nodes):
+    return {"kind": "note", "data": {"mode": mode, "nodes": list(nodes)}}
+
+
+def test_a_node_is_judged_by_the_last_order_that_took_it():
+    events = [opened("upgrade", "g01", "g02", "g03"), opened("rollback", "g02", "g03"), opened("upgrade", "g03")]
+    assert rollout.ordered_back(events) == {"g02"}
