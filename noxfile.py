@@ -175,6 +175,7 @@ def fleet_environment(bin_folder: Path) -> dict[str, str]:
     return environment(
         bin_folder,
         ANSIBLE_COLLECTIONS_PATH=str(tree.install(bin_folder)),
+        ANSIBLE_PIPELINING="true",
         PYTHONPATH=os.pathsep.join([str(tree.TREE), str(tests)]),
     )
 

@@ -24,9 +24,11 @@ class ActionModule(action.FleetAction):
         node, here = task_vars["inventory_hostname"], args["rollout"]
         plan = load_plan(here["plan"])
         view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
-        if here["epoch"] is not None and not self.checking:
-            self._admit(Ledger.open(rollout.ledger_path(here["dir"])), plan, node, here)
-        view["begun"] = bool(here["dir"]) and rollout.was_begun(here["dir"], node)
+        ledger = Ledger.open(rollout.ledger_path(here["dir"])) if here["dir"] else None
+        view["begun"] = ledger is not None and rollout.was_begun(here["dir"], node)
+        view["rebooting"] = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
+        if ledger is not None and here["epoch"] is not None and not self.checking:
+            self._admit(ledger, plan, node, here)
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 
     @staticmethod
