@@ -10,6 +10,7 @@ import re
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE, read_tree
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, TransactionFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import (
     list_optional,
@@ -21,7 +22,6 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._packages import
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import module_of_driver_package
 
 DRIVER = "amdgpu-dkms"
-TREE = "/var/lib/dkms/amdgpu"
 LOADED = "/sys/module/amdgpu/version"
 RUNNING_KERNEL = "/proc/sys/kernel/osrelease"
 
@@ -42,8 +42,8 @@ def stale_trees(host: Host, in_use: set[str]) -> list[str]:
     used = {dkms_version(version) for version in in_use}
     return [
         f"{TREE}/{name}"
-        for name in list_optional(host, TREE)
-        if _VERSION.fullmatch(name) and name not in used and not host.exists(f"{TREE}/{name}/source/dkms.conf")
+        for name in read_tree(host).stale
+        if _VERSION.fullmatch(name) and name not in used
     ]
 
 
@@ -64,10 +64,8 @@ def next_kernel(host: Host) -> str:
 
 
 def built(host: Host, version: str) -> bool:
-    """True where dkms's tree has the driver of a package version installed for the kernel that boots next."""
-    module, kernel = dkms_version(version), next_kernel(host)
-    links = [name for name in list_optional(host, TREE) if name.startswith(f"kernel-{kernel}-")]
-    return any(_target(host, f"{TREE}/{name}").startswith(f"{module}/") for name in links)
+    """True where the kernel that boots next has the driver of a package version, by dkms's tree and by its own."""
+    return read_tree(host).installed(dkms_version(version) or "", next_kernel(host))
 
 
 def build(host: Host, version: str, timeout: float) -> None:
@@ -78,7 +76,10 @@ def build(host: Host, version: str, timeout: float) -> None:
     if built(host, version):
         return
     module, kernel = dkms_version(version), next_kernel(host)
-    done = host.run(["dkms", "install", f"amdgpu/{module}", "-k", kernel], timeout=timeout)
+    # What dkms takes for installed it leaves as it is, though the module be gone from the kernel's tree.
+    lost = any(name.startswith(f"kernel-{kernel}-") for name in list_optional(host, TREE))
+    argv = ["dkms", "install", f"amdgpu/{module}", "-k", kernel, *(["--force"] if lost else [])]
+    done = host.run(argv, timeout=timeout)
     if done.rc != 0 or not built(host, version):
         output = done.out + done.err
         kind = "disk_full" if _apt.classify(output).kind == "disk_full" else "dkms_build_failed"
@@ -122,10 +123,3 @@ def _loaded(host: Host) -> str | None:
         if error.missing:
             return None
         raise
-
-
-def _target(host: Host, path: str) -> str:
-    try:
-        return host.readlink(path)
-    except Unreadable:
-        return ""

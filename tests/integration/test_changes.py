@@ -34,6 +34,7 @@ sed -i s,//mirror,//me:{CANARY}@mirror, /etc/apt/sources.list.d/rocm.list
 chmod 600 /etc/apt/sources.list.d/rocm.list; apt-get -q update; apt-mark hold rocm
 """
 SETTINGS = {"cmdline": ["pci=realloc=off", "iommu=pt", "pcie_aspm=off"], "sysctl": {"kernel.numa_balancing": 0}}
+MODULE = "/lib/modules/$(uname -r)/updates/dkms/amdgpu.ko"
 GRUB = "cat /boot/grub/grub.cfg"
 
 
@@ -92,9 +93,13 @@ def upgrade(one: Node) -> dict[str, Any]:
     before, foreseen = one.shell(TREE), one.release(check=True)
     rehearsed, done = one.shell(TREE), one.release()
     settled, again = one.shell(TREE), one.release()
+    trees, dkms = [before, rehearsed, settled, one.shell(TREE)], one.shell("dkms status")
+    one.shell(f"rm {MODULE}")
+    mended = one.release()
     return {
+        "mended": mended, "module": one.shell(f"ls {MODULE}"),
         "foreseen": foreseen, "done": done, "again": again, "packages": one.shell(PACKAGES).splitlines(),
-        "dkms": one.shell("dkms status"), "trees": [before, rehearsed, settled, one.shell(TREE)],
+        "dkms": dkms, "trees": trees,
     }  # fmt: skip
 
 
@@ -205,6 +210,11 @@ def test_an_upgrade_reaches_the_release(upgraded):
 def test_a_second_upgrade_changes_nothing(upgraded):
     assert upgraded["again"]["changed"] is False
     assert upgraded["trees"][2] == upgraded["trees"][3]
+
+
+def test_a_module_that_is_gone_from_the_kernels_tree_is_installed_again(upgraded):
+    assert upgraded["mended"]["changed"] is True
+    assert "amdgpu.ko" in upgraded["module"]
 
 
 def test_the_way_back_restores_versions_pins_holds_files_and_modes(returned):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import dpkg_packages
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import module_of_driver_package
@@ -15,6 +16,8 @@ from ansible_collections.fleetops.instinct.tests.unit.recorded_host import Recor
 KERNEL = "6.1.0-40-amd64"
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
 MIRROR = "http://mirror.example"
+LINK = f"{TREE}/kernel-{KERNEL}-x86_64"
+MODULE = f"/lib/modules/{KERNEL}/updates/dkms/amdgpu.ko"
 OLD = {
     "rocm": "6.4.4.60404-129~22.04",
     "rocm-core": "6.4.4.60404-129~22.04",
@@ -156,11 +159,17 @@ class FakeApt(RecordedHost):
             if self.packages.get(name, [None])[:2] != [version, "installed"]:
                 self.packages[name] = [version, "installed", False]
         if "amdgpu-dkms" in wanted:
-            self.links[f"/var/lib/dkms/amdgpu/kernel-{KERNEL}-x86_64"] = self._built(wanted["amdgpu-dkms"])
+            self.build("-".join(module_of_driver_package(wanted["amdgpu-dkms"])))
         self._keep_books()
 
-    def _built(self, version):
-        return f"{'-'.join(module_of_driver_package(version))}/{KERNEL}/x86_64"
+    def build(self, module):
+        """Leave what dkms leaves of a driver that is installed for the kernel."""
+        last = self.links.get(LINK, "/").split("/")[0]
+        if last and last != module:
+            self.remove_tree(f"{TREE}/{last}")
+        self.links[LINK] = f"{module}/{KERNEL}/x86_64"
+        for path in (f"{TREE}/{module}/source/dkms.conf", f"{TREE}/{module}/{KERNEL}/x86_64/module/amdgpu.ko", MODULE):
+            self.files[path] = ""
 
     def _mark(self, argv):
         if argv[1] == "auto":
@@ -175,8 +184,8 @@ class FakeApt(RecordedHost):
         return 0, "", ""
 
     def _dkms(self, argv):
-        module = argv[2].split("/")[1]
-        self.links[f"/var/lib/dkms/amdgpu/kernel-{KERNEL}-x86_64"] = f"{module}/{KERNEL}/x86_64"
+        if LINK not in self.links or "--force" in argv:
+            self.build(argv[2].split("/")[1])
         return 0, "", ""
 
     def _keep_books(self):
@@ -194,7 +203,7 @@ def settled_node(release=OLD, driver="6.4.4", rocm="6.4.4"):
     goal = release_goal({**parameters(rocm, driver), "packages": ["rocm", "amdgpu-dkms"], "hold": True})
     host.files.update(goal.files())
     host._apt_get(["apt-get", "-o", "Dir::Etc::sourcelist=/etc/apt/sources.list.d/rocm.list", "update"])
-    host.links[f"/var/lib/dkms/amdgpu/kernel-{KERNEL}-x86_64"] = host._built(release["amdgpu-dkms"])
+    host.build("-".join(module_of_driver_package(release["amdgpu-dkms"])))
     host.files["/sys/module/amdgpu/version"] = module_of_driver_package(release["amdgpu-dkms"])[0] + "\n"
     host.files["/proc/cmdline"] = "ro quiet\n"
     return host

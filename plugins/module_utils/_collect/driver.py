@@ -6,13 +6,9 @@
 from __future__ import annotations
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.dkms import (
-    Tree,
-    in_tree_module_file,
-    read_tree,
-)
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.packages import as_facts, driver_packages
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import Tree, in_tree_module_file, read_tree
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package
@@ -101,5 +97,4 @@ def _ready(
         return None
     if installed is None:
         return False
-    version = f"{installed['module']}-{installed['build']}"
-    return any((row.version, row.kernel, row.state) == (version, kernel, "installed") for row in tree.builds)
+    return tree.installed(f"{installed['module']}-{installed['build']}", kernel)

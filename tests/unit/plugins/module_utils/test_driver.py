@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _driver
-from ansible_collections.fleetops.instinct.plugins.module_utils._driver import TREE
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import TransactionFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package
-from ansible_collections.fleetops.instinct.tests.unit.fake_apt import KERNEL, NEW, OLD
+from ansible_collections.fleetops.instinct.tests.unit.fake_apt import KERNEL, MODULE, NEW, OLD, settled_node
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
 
 OLD_DRIVER, NEW_DRIVER = OLD["amdgpu-dkms"], NEW["amdgpu-dkms"]
@@ -61,10 +61,19 @@ def test_a_link_in_its_place_is_not_followed():
 
 @pytest.mark.parametrize("kernel, built", [(KERNEL, True), ("6.1.0-41-amd64", False)])
 def test_built_means_for_the_kernel_that_boots_next(kernel, built):
-    links = {f"{TREE}/kernel-{KERNEL}-x86_64": f"6.12.12-2202139.22.04/{KERNEL}/x86_64"}
-    host = machine({"/boot/grub/grub.cfg": GRUB.format(kernel)}, links)
+    host = settled_node()
+    host.files["/boot/grub/grub.cfg"] = GRUB.format(kernel)
     assert _driver.built(host, OLD_DRIVER) is built
     assert _driver.built(host, NEW_DRIVER) is False
+
+
+def test_a_module_that_is_gone_from_the_kernels_tree_is_not_built_whatever_dkms_says():
+    host = settled_node()
+    del host.files[MODULE]
+    assert _driver.built(host, OLD_DRIVER) is False
+    _driver.build(host, OLD_DRIVER, 10.0)
+    assert _driver.built(host, OLD_DRIVER) is True
+    assert host.ran == [["dkms", "install", "amdgpu/6.12.12-2202139.22.04", "-k", KERNEL, "--force"]]
 
 
 def test_dkms_that_says_yes_and_leaves_no_module_has_failed():

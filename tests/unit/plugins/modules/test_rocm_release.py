@@ -14,7 +14,7 @@ pytest.importorskip("ansible", reason="ansible-core is not installed here")
 import yaml
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _converge
-from ansible_collections.fleetops.instinct.plugins.module_utils._driver import TREE
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import unwritable
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import dpkg_packages
 from ansible_collections.fleetops.instinct.plugins.module_utils._snapshot import take
@@ -317,11 +317,12 @@ def test_an_interrupted_dpkg_is_settled_and_the_transaction_made_again(run):
 
 def test_a02_the_leftover_folder_of_an_older_driver_goes_and_no_other(run):
     host = settled_node()
-    host.files[f"{TREE}/6.8.5-2041575.24.04/build/make.log"] = "x"
     host.files[f"{TREE}/original_module/x"] = "x"
+    before = dict(host.files)
+    host.files[f"{TREE}/6.8.5-2041575.24.04/build/make.log"] = "x"
     told = run(host, **parameters("6.4.4", "6.4.4"))
     assert told["release"]["leftovers"] == [f"{TREE}/6.8.5-2041575.24.04"]
-    assert [path for path in host.files if path.startswith(TREE)] == [f"{TREE}/original_module/x"]
+    assert host.files == before
 
 
 def test_other_sources_and_pins_of_amd_are_taken_out(run):
@@ -340,6 +341,14 @@ def test_a_driver_not_built_for_the_next_kernel_is_built(run):
     host.links.clear()
     assert [run(host, **parameters("6.4.4", "6.4.4"))["changed"] for _again in range(2)] == [True, False]
     assert host.ran == [["dkms", "install", "amdgpu/6.12.12-2202139.22.04", "-k", "6.1.0-40-amd64"]]
+
+
+def test_a_module_that_is_gone_from_the_kernels_tree_is_installed_again(run):
+    host = settled_node()
+    del host.files[fake_apt.MODULE]
+    options = parameters("6.4.4", "6.4.4")
+    changed = [run(host, check, **options)["changed"] for check in (True, False, True, False)]
+    assert (changed, fake_apt.MODULE in host.files) == ([True, True, False, False], True)
 
 
 def test_the_lists_of_repositories_left_behind_are_forgotten(run):

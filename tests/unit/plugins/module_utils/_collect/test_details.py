@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect import dkms, registry
+from ansible_collections.fleetops.instinct.plugins.module_utils import _dkms
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect import registry
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.apt import pins, repositories
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
@@ -43,7 +44,7 @@ def tree(*built, linked=(), modules=()):
     files.update({f"{TREE}/{version}/{kernel}/x86_64/module/amdgpu.ko.zst": "" for version, kernel in built})
     files.update({f"/lib/modules/{kernel}/updates/dkms/amdgpu.ko.zst": "" for kernel in modules})
     links = {f"{TREE}/kernel-{kernel}-x86_64": f"{version}/{kernel}/x86_64" for version, kernel in linked}
-    return dkms.read_tree(RecordedHost({"files": files, "links": links}))
+    return _dkms.read_tree(RecordedHost({"files": files, "links": links}))
 
 
 def test_several_versions_and_kernels_stand_side_by_side_a04():
@@ -58,7 +59,7 @@ def test_a_build_that_dkms_calls_installed_without_its_module_is_only_built():
 
 
 def test_no_dkms_is_an_empty_tree_and_no_error():
-    assert dkms.read_tree(RecordedHost({})) == ([], [])
+    assert _dkms.read_tree(RecordedHost({})) == ([], [])
 
 
 def test_a_tree_that_cannot_be_read_is_null_with_its_error():

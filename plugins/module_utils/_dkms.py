@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 TREE = "/var/lib/dkms/amdgpu"
@@ -36,13 +36,17 @@ class Tree(NamedTuple):
     builds: list[Build]
     stale: list[str]
 
+    def installed(self, version: str, kernel: str) -> bool:
+        """True where this version is in the module tree of a kernel."""
+        return any((row.version, row.kernel, row.state) == (version, kernel, "installed") for row in self.builds)
+
 
 def read_tree(host: Host) -> Tree:
     """Builds and leftovers of amdgpu; a machine without dkms has an empty tree.
 
     :raises Unreadable: where the tree is there and cannot be read.
     """
-    names = _names(host, TREE)
+    names = list_optional(host, TREE)
     links = {name: host.readlink(f"{TREE}/{name}") for name in names if name.startswith(_LINK)}
     versions = [name for name in names if not name.startswith((_LINK, "original_module")) and name != "dkms_dbversion"]
     stale = [version for version in versions if not host.exists(f"{TREE}/{version}/source/dkms.conf")]
@@ -63,10 +67,10 @@ def in_tree_module_file(host: Host, kernel: str) -> str | None:
 def _builds(host: Host, version: str, links: dict[str, str]) -> list[Build]:
     pairs = [
         (kernel, arch)
-        for kernel in _names(host, f"{TREE}/{version}")
+        for kernel in list_optional(host, f"{TREE}/{version}")
         if kernel not in ("source", "build")
-        for arch in _names(host, f"{TREE}/{version}/{kernel}")
-        if _names(host, f"{TREE}/{version}/{kernel}/{arch}/module")
+        for arch in list_optional(host, f"{TREE}/{version}/{kernel}")
+        if list_optional(host, f"{TREE}/{version}/{kernel}/{arch}/module")
     ]
     if not pairs:
         return [Build(version, None, None, "added")]
@@ -81,16 +85,7 @@ def _state(host: Host, version: str, kernel: str, arch: str, links: dict[str, st
 def _module_in(host: Host, kernel: str, folders: tuple[str, ...]) -> str | None:
     for folder in folders:
         path = f"/lib/modules/{kernel}/{folder}"
-        found = [name for name in _names(host, path) if name == _MODULE or name.startswith(f"{_MODULE}.")]
+        found = [name for name in list_optional(host, path) if name == _MODULE or name.startswith(f"{_MODULE}.")]
         if found:
             return f"{path}/{found[0]}"
     return None
-
-
-def _names(host: Host, path: str) -> list[str]:
-    try:
-        return host.list(path)
-    except Unreadable as error:
-        if error.missing:
-            return []
-        raise
