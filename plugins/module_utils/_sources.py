@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import MASK, found, masked
+from ansible_collections.fleetops.instinct.plugins.module_utils._deb822 import fields, split
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, read_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
@@ -24,12 +25,14 @@ NO_CREDENTIALS = (
     f"put them on the nodes, into a file of mode 0600 in {APT}/auth.conf.d (see man apt_auth.conf)",
 )
 
-# /rocm/apt and /amdgpu: up to 7.2; /rocm/core: from 7.14; /graphics: AMD's extra repository of display packages.
-_ADDRESS = re.compile(r"/(?:rocm/apt|amdgpu|rocm/core/packages)/|//repo\.radeon\.com/|//(?:stable\.)?repo\.amd\.com/")
+# A mirror keeps AMD's folders: /rocm/apt and /amdgpu up to 7.2, /rocm/core from 7.14.
+_ADDRESS = re.compile(r"/(?:rocm|amdgpu)/|//repo\.radeon\.com/|//(?:stable\.)?repo\.amd\.com/")
+# apt passes over files of other names.
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9_.-]+\.(?:list|sources)")
+_PIN_NAME = re.compile(r"[A-Za-z0-9_-]+|[A-Za-z0-9_.-]+\.pref")
 _SIGNED_BY = re.compile(r"signed-by[=:]\s*(/[^\s\],]+)", re.IGNORECASE)
 _LIST_LINE = re.compile(r"^\s*deb(?:-src)?\s")
 _URI = re.compile(r"[a-z][a-z+]*:/[^\s\"']*", re.IGNORECASE)
-_PIN_LINE = re.compile(r"^Pin:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 _PLAIN_TEXT = re.compile(r"[\x21-\x7e]+")
 
 
@@ -72,7 +75,7 @@ def read(host: Host) -> dict[str, bytes | None]:
     """Every source and preferences file of apt, by path."""
     paths = [f"{APT}/sources.list", f"{APT}/preferences"]
     for folder in (f"{APT}/sources.list.d", f"{APT}/preferences.d"):
-        paths += [f"{folder}/{name}" for name in list_optional(host, folder)]
+        paths += [path for path in (f"{folder}/{name}" for name in list_optional(host, folder)) if is_read(path)]
     contents = {path: read_optional(host, path) for path in paths}
     return {path: content for path, content in contents.items() if content is not None}
 
@@ -106,6 +109,17 @@ def names_amd(path: str, text: str, origin: str = AMD_ORIGIN) -> bool:
     return any(_part_names_amd(path, part, origin) for part in _split(path, text))
 
 
+def is_read(path: str) -> bool:
+    """True for a file that apt does not pass over for its name."""
+    form = _SOURCE_NAME if path.startswith(f"{APT}/sources.list.d/") else _PIN_NAME
+    return path in (f"{APT}/sources.list", f"{APT}/preferences") or bool(form.fullmatch(path.rsplit("/", 1)[-1]))
+
+
+def addresses_amd(text: str) -> bool:
+    """True where an address in the text is one of AMD's repositories, or of a mirror of one."""
+    return any(_ADDRESS.search(f"{uri}/") for uri in _URI.findall(text))
+
+
 def list_prefixes(path: str, text: str) -> set[str]:
     """How the files below /var/lib/apt/lists begin that apt keeps for the AMD repositories of a source file."""
     addresses = _URI.findall(_amd_part(path, text))
@@ -130,11 +144,11 @@ def is_key(path: str) -> bool:
 
 def _part_names_amd(path: str, part: str, origin: str) -> bool:
     if is_pin(path):
-        pins = _PIN_LINE.findall(part)
-        return bool(pins) and all(AMD_ORIGIN in pin or f"o={origin}" in pin for pin in pins)
+        pin = fields(part).get("pin", "")
+        return AMD_ORIGIN in pin or f"o={origin}" in pin
     if path.endswith(".sources"):
-        return any(_ADDRESS.search(uri + "/") for uri in _field_words(part, "URIs"))
-    return bool(_LIST_LINE.match(part)) and any(_ADDRESS.search(uri + "/") for uri in _URI.findall(part))
+        return addresses_amd(fields(part).get("uris", ""))
+    return bool(_LIST_LINE.match(part)) and addresses_amd(part)
 
 
 def _amd_part(path: str, text: str) -> str:
@@ -145,18 +159,13 @@ def _amd_part(path: str, text: str) -> str:
 
 def _split(path: str, text: str) -> list[str]:
     if is_pin(path) or path.endswith(".sources"):
-        return re.split(r"\n[ \t]*\n", text)
+        return split(text)
     return text.splitlines()
 
 
 def _join(path: str, parts: list[str]) -> str:
     text = ("\n\n" if is_pin(path) or path.endswith(".sources") else "\n").join(parts)
     return text.rstrip("\n") + "\n"
-
-
-def _field_words(stanza: str, key: str) -> list[str]:
-    match = re.search(rf"^{key}:((?:.*)(?:\n[ \t]+.*)*)", stanza, re.MULTILINE | re.IGNORECASE)
-    return match[1].split() if match else []
 
 
 def _says_something(text: str) -> bool:

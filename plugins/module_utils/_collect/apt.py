@@ -8,26 +8,20 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._deb822 import fields, split
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import is_amd_package
+from ansible_collections.fleetops.instinct.plugins.module_utils._sources import APT, addresses_amd, is_read
 
-_FOLDER = "/etc/apt"
-_AMD_PATH = re.compile(r"\s\S+://\S*/(rocm|amdgpu)(/|\s)")
 _HOST = re.compile(r"://(?:[^@/\s]*@)?([^/:\s]+)")
 _AMD_ORIGIN = re.compile(r"repo\.radeon\.com|repo\.amd\.com")
-# The form apt takes at the start of every line; continuation lines begin with a blank.
-_FIELD = re.compile(r"^([A-Za-z-]+):[ \t]*(.*(?:\n[ \t]+.*)*)$", re.MULTILINE)
-# apt passes over files of other names.
-_PIN_FILE = re.compile(r"[A-Za-z0-9_-]+(\.pref)?")
 
 
 def repositories(reading: Reading) -> list[dict] | None:
     """Enabled sources of AMD's packages as ``{"file", "line"}``; deb822 sources are told in the one-line form."""
-    names = reading.names(f"{_FOLDER}/sources.list.d")
-    paths = [f"{_FOLDER}/sources.list.d/{name}" for name in names or [] if name.endswith((".list", ".sources"))]
-    if reading.host.exists(f"{_FOLDER}/sources.list"):
-        paths.insert(0, f"{_FOLDER}/sources.list")
+    names = reading.names(f"{APT}/sources.list.d")
+    paths = _present(reading, "sources.list", names or [])
     rows = [{"file": path, "line": line} for path in paths for line in _lines(path, reading.raw(path) or "")]
-    return [row for row in rows if _AMD_PATH.search(row["line"])] if paths or names is not None else None
+    return [row for row in rows if addresses_amd(row["line"])] if paths or names is not None else None
 
 
 def pins(reading: Reading, sources: list[dict]) -> list[str]:
@@ -38,7 +32,7 @@ def pins(reading: Reading, sources: list[dict]) -> list[str]:
 
 def _lines(path: str, text: str) -> list[str]:
     if path.endswith(".sources"):
-        return [line for stanza in _stanzas(text) for line in _one_line_form(stanza)]
+        return [line for stanza in split(text) for line in _one_line_form(fields(stanza))]
     return [line.strip() for line in text.splitlines() if line.strip().startswith("deb ")]
 
 
@@ -52,21 +46,20 @@ def _one_line_form(stanza: dict[str, str]) -> list[str]:
     return [f"deb {option}{uri} {suite} {tail}".strip() for uri, suite in places]
 
 
-def _stanzas(text: str) -> list[dict[str, str]]:
-    kept = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    parts = re.split(r"\n[ \t]*\n", kept)
-    return [{name.lower(): value.strip() for name, value in _FIELD.findall(part)} for part in parts if part.strip()]
-
-
 def _pin_files(reading: Reading) -> list[str]:
-    folder = f"{_FOLDER}/preferences.d"
+    folder = f"{APT}/preferences.d"
     names = reading.names(folder) if reading.host.exists(folder) else []
-    paths = [f"{folder}/{name}" for name in names or [] if _PIN_FILE.fullmatch(name)]
-    return [f"{_FOLDER}/preferences", *paths] if reading.host.exists(f"{_FOLDER}/preferences") else paths
+    return _present(reading, "preferences", names or [])
+
+
+def _present(reading: Reading, name: str, parts: list[str]) -> list[str]:
+    one = f"{APT}/{name}"
+    paths = [path for path in (f"{one}.d/{part}" for part in parts) if is_read(path)]
+    return [one, *paths] if reading.host.exists(one) else paths
 
 
 def _pins_amd(reading: Reading, path: str, hosts: set[str]) -> bool:
-    stanzas = _stanzas(reading.raw(path) or "")
+    stanzas = [found for found in map(fields, split(reading.raw(path) or "")) if found]
     if any(not {"package", "pin", "pin-priority"} <= stanza.keys() for stanza in stanzas):
         reading.problem(path, "has a stanza without Package, Pin or Pin-Priority: apt does not take it for a pin")
         stanzas = [stanza for stanza in stanzas if {"package", "pin", "pin-priority"} <= stanza.keys()]

@@ -16,6 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._sources import 
     amd_files,
     list_prefixes,
     names_amd,
+    read,
     wanted_files,
     without_amd,
 )
@@ -44,6 +45,9 @@ def repository(**more):
         (LIST, f"# {AMD}", False),
         (LIST, UBUNTU, False),
         (LIST, "deb http://mirror.example/rocm-docs/apt jammy main", False),
+        (LIST, "deb http://mirror.example/mirrors/rocm jammy main", True),
+        (DEB822, STANZA.format("\n# http://repo.radeon.com/rocm/apt\n http://archive.ubuntu.com/ubuntu"), False),
+        (DEB822, STANZA.format("http://x.example/a\n http://x.example/amdgpu/6.4"), True),
         (DEB822, STANZA.format("https://stable.repo.amd.com/rocm/core/packages/ubuntu2404/"), True),
         (DEB822, STANZA.format("http://archive.ubuntu.com/ubuntu"), False),
         (PREF, PIN_AMD, True),
@@ -105,6 +109,13 @@ def test_what_could_not_stand_in_a_source_line_is_refused(change):
 )
 def test_the_lists_of_a_source_are_known_by_their_beginning(path, text, prefixes):
     assert list_prefixes(path, text) == prefixes
+
+
+@pytest.mark.parametrize("name", ["a.list.save", "a.sources.bak", "a.list.dpkg-old", "a b.list", "a"])
+def test_a_file_that_apt_passes_over_is_left_alone(name):
+    files = {f"/etc/apt/sources.list.d/{name}": f"{AMD}\n", "/etc/apt/preferences.d/a.bak": PIN_AMD}
+    host = RecordedHost({"files": files})
+    assert read(host) == {}
 
 
 def test_a_way_back_needs_the_keyrings_that_the_sources_name():
