@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Attributes shared by the modules that read and change nodes."""
+    """What several modules of the collection have in common."""
 
     DOCUMENTATION = r"""
 options: {}
@@ -40,4 +40,12 @@ attributes:
     description: Target operating systems the module can be used on.
     platforms: posix
     support: full
+"""
+
+    FLEET_DIR = r"""
+options:
+  fleet_dir:
+    description: Where records, plans and rollouts are kept on the controller.
+    type: path
+    default: fleet-records
 """

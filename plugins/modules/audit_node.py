@@ -11,6 +11,8 @@ module: audit_node
 short_description: Gather and judge one node in one task
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Reads the node with M(fleetops.instinct.node_facts), judges it on the controller against a target, and keeps the
     record below O(fleet_dir).
@@ -47,10 +49,6 @@ options:
     description: Seconds between two looks.
     type: float
     default: 5
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
   rollout_dir:
     description: The directory of the rollout; needed by every phase but V(audit).
     type: path

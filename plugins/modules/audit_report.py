@@ -11,6 +11,8 @@ module: audit_report
 short_description: Tell what the fleet is fit for
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Shows the records of this run as a table by node and a summary of the fleet, and writes them as C(audit.json).
   - A node that gave no record in this run counts as unknown.
@@ -21,10 +23,6 @@ options:
     type: list
     elements: str
     required: true
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
 """
 
 EXAMPLES = r"""

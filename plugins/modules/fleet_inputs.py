@@ -11,6 +11,8 @@ module: fleet_inputs
 short_description: Check the user's files before any node is contacted
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Reads target, policy or plan, and the ledger of the plan where there is one, and fails with one error that names
     the file, the place in it and
@@ -27,10 +29,6 @@ options:
   plan:
     description: A saved plan.
     type: path
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
 """
 
 EXAMPLES = r"""

@@ -11,6 +11,8 @@ module: rollout_plan
 short_description: Plan a rolling upgrade from the records of this run
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Cuts the fleet into waves, canaries first, one failure domain at a time, never below the capacity floor, and
     says for each node its steps and
@@ -29,10 +31,6 @@ options:
     type: list
     elements: str
     required: true
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
 """
 
 EXAMPLES = r"""

@@ -11,6 +11,8 @@ module: rollout_report
 short_description: Report on a rollout from its ledger
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Shows the rollout node by node, writes C(report.html) and C(report.json) beside the ledger, and shows the story
     of one node where asked.
@@ -32,10 +34,6 @@ options:
     description: Fail when the rollout is not clean.
     type: bool
     default: false
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
 """
 
 EXAMPLES = r"""

@@ -11,6 +11,8 @@ module: rollout_start
 short_description: Open a rollout or its rollback
 version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Checks that the plan is whole and that nothing it rests on has changed, creates the ledger, and takes the lease
     so that no second operator works
@@ -38,10 +40,6 @@ options:
     description: Roll back all nodes at once instead of in waves.
     type: bool
     default: false
-  fleet_dir:
-    description: Where records, plans and rollouts are kept on the controller.
-    type: path
-    default: fleet-records
 """
 
 EXAMPLES = r"""

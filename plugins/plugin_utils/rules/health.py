@@ -18,48 +18,41 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
     unread,
 )
 
+_NONE = "0 uncorrectable errors"
+
 
 @per_gpu
 def aer(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
     """The PCI Express port of no GPU has counted an uncorrectable error since boot."""
     counts = {kind: (gpu.get("aer") or {}).get(kind) for kind in ("nonfatal", "fatal")}
     risen = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-    if risen:
-        yield Finding(
-            "fail",
-            name_of(gpu),
-            "0 uncorrectable errors",
-            risen,
-            "the link lost data",
-            "drain the node; read `journalctl -k` for AER lines of this path, reseat, and see whether it comes back",
-        )
-    # Without its driver a device need not count, and the missing driver is a finding of its own.
-    if None in counts.values() and gpu.get("initialised") is not False:
-        yield unread(name_of(gpu), "the AER counters (absent where the firmware keeps them)", "0 uncorrectable errors")
-    elif not risen:
-        yield passed(name_of(gpu))
+    fix = "drain the node; read `journalctl -k` for AER lines of this path, reseat, and see whether it comes back"
+    dark = "the AER counters (absent where the firmware keeps them)"
+    yield from _counted(gpu, counts, dark, Finding("fail", name_of(gpu), _NONE, risen, "the link lost data", fix))
 
 
 @per_gpu
 def ras(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
     """No block of any GPU has counted an uncorrectable error since the driver was loaded."""
-    blocks = gpu.get("ras")
-    counts = {block: (row or {}).get("ue") for block, row in (blocks or {}).items()}
+    counts = {block: (row or {}).get("ue") for block, row in (gpu.get("ras") or {}).items()}
     risen = ", ".join(f"{block} {number}" for block, number in sorted(counts.items()) if number)
-    if risen:
-        yield Finding(
-            "fail",
-            name_of(gpu),
-            "0 uncorrectable errors",
-            risen,
-            "memory or logic of the GPU lost data",
-            "drain the node, read `amd-smi bad-pages` and the driver's log; a GPU that does it again is for the maker",
-        )
+    unknown = ", ".join(sorted(block for block, number in counts.items() if number is None))
+    fix = "drain the node, read `amd-smi bad-pages` and the driver's log; a GPU that does it again is for the maker"
+    why, dark = "memory or logic of the GPU lost data", f"the RAS counters{' of ' + unknown if unknown else ''}"
+    yield from _counted(gpu, counts, dark, Finding("fail", name_of(gpu), _NONE, risen, why, fix))
+
+
+def _counted(
+    gpu: Mapping[str, Any], counts: Mapping[str, int | None], dark: str, failure: Finding
+) -> Iterator[Finding]:
+    """The failure where something was counted, an unknown where a counter is dark, a pass where neither is so."""
+    if failure.observed:
+        yield failure
+    # Without its driver a device need not count, and the missing driver is a finding of its own.
     if (not counts or None in counts.values()) and gpu.get("initialised") is not False:
-        dark = ", ".join(sorted(block for block, number in counts.items() if number is None))
-        yield unread(name_of(gpu), f"the RAS counters{' of ' + dark if dark else ''}", "0 uncorrectable errors")
-    elif not risen:
-        yield passed(name_of(gpu))
+        yield unread(failure.subject, dark, _NONE)
+    elif not failure.observed:
+        yield passed(failure.subject)
 
 
 @per_gpu

@@ -15,44 +15,24 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions i
 
 def window_now(ctx: Context) -> Iterator[Finding]:
     """The pair that runs now is one AMD supports."""
-    if no_rocm(ctx):
-        return
-    window = ctx.catalog.window(loaded_release(ctx), ctx.get("rocm.active"))
-    pair = f"ROCm {ctx.get('rocm.active')} on driver {loaded_release(ctx)}"
-    if window.answer == "inside":
-        yield passed(ctx.node, pair)
-    else:
-        verdict = "warn" if window.answer == "outside" else "unknown"
-        yield Finding(
-            verdict,
-            ctx.node,
-            "a supported pair",
-            pair,
-            f"{window.answer} the window of user space and driver",
-            "the target mends it where it is inside",
-            source=window.source,
-        )
+    if not no_rocm(ctx):
+        yield _pair(ctx, loaded_release(ctx), ctx.get("rocm.active"), "warn", "the target mends it where it is inside")
 
 
 def window_target(ctx: Context) -> Iterator[Finding]:
     """The pair of the target is one AMD supports."""
-    if ctx.wanted is None:
-        return
-    window = ctx.catalog.window(ctx.wanted["driver"], ctx.wanted["rocm"])
-    pair = f"ROCm {ctx.wanted['rocm']} on driver {ctx.wanted['driver']}"
+    if ctx.wanted is not None:
+        yield _pair(ctx, ctx.wanted["driver"], ctx.wanted["rocm"], "fail", "choose another pair in the target")
+
+
+def _pair(ctx: Context, driver: str | None, rocm: str | None, outside: str, fix: str) -> Finding:
+    window = ctx.catalog.window(driver, rocm)
+    pair = f"ROCm {rocm} on driver {driver}"
     if window.answer == "inside":
-        yield passed(ctx.node, pair)
-    else:
-        verdict = "fail" if window.answer == "outside" else "unknown"
-        yield Finding(
-            verdict,
-            ctx.node,
-            "a supported pair",
-            pair,
-            f"{window.answer} the window of user space and driver",
-            "choose another pair in the target",
-            source=window.source,
-        )
+        return passed(ctx.node, pair)
+    verdict = outside if window.answer == "outside" else "unknown"
+    why = f"{window.answer} the window of user space and driver"
+    return Finding(verdict, ctx.node, "a supported pair", pair, why, fix, source=window.source)
 
 
 def product_min(ctx: Context) -> Iterator[Finding]:
