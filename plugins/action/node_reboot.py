@@ -25,6 +25,7 @@ class ActionModule(action.FleetAction):
         "kernel": {"type": "str"},
         "command": {"type": "str", "default": "shutdown -r now"},
         "poll": {"type": "float", "default": 2.0},
+        "answers": {"type": "int", "default": 5},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -58,18 +59,18 @@ class ActionModule(action.FleetAction):
         boot.check_order(node, command, answer.get("rc") or 0, answer.get("stderr", ""))
 
     def _wait(self, node: str, before: boot.Boot, ordered: float, args: dict[str, Any]) -> boot.Boot:
-        last_error = ""
+        answers = boot.Answers(before, args["answers"])
         while time.monotonic() - ordered < args["timeout"]:
             time.sleep(args["poll"])
             try:
                 self._reset()
                 seen = self._read_boot()
             except (AnsibleConnectionFailure, FleetError) as error:
-                last_error = str(error).strip()
+                answers.missed(str(error))
                 continue
-            if seen.boot_id != before.boot_id:
+            if answers.is_back(seen):
                 return seen
-        raise boot.not_rebooted(node, before, args["timeout"], last_error)
+        raise boot.not_rebooted(node, before, args["timeout"], answers.last_error)
 
     def _reset(self) -> None:
         # a ControlPersist socket of before the reboot would hang until its own time-out

@@ -31,6 +31,10 @@ options:
     description: Seconds between two looks.
     type: float
     default: 2
+  answers:
+    description: So many answers of the new boot in a row are wanted, since sshd may go once more while the node starts.
+    type: int
+    default: 5
 """
 
 EXAMPLES = r"""

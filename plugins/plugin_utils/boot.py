@@ -20,6 +20,31 @@ class Boot(NamedTuple):
     kernel: str
 
 
+class Answers:
+    """The looks at a node after the order: one answer is no proof that it stays, for a service manager that is still
+    at work starts sshd anew.
+
+    :param before: the boot in which the order was given.
+    :param wanted: how many answers of one new boot, in a row, mean that the node is back.
+    """
+
+    def __init__(self, before: Boot, wanted: int) -> None:
+        self._before, self._wanted = before, wanted
+        self._boot_id, self._count, self.last_error = before.boot_id, 0, ""
+
+    def missed(self, error: str) -> None:
+        """The node did not answer."""
+        self._count, self.last_error = 0, error.strip()
+
+    def is_back(self, seen: Boot) -> bool:
+        """Whether this answer is the last one that was wanted."""
+        self._count = self._count + 1 if seen.boot_id == self._boot_id else 1
+        self._boot_id = seen.boot_id
+        if seen.boot_id == self._before.boot_id:
+            self._count, self.last_error = 0, ""
+        return self._count >= self._wanted
+
+
 def parse_boot(status: int, output: str, error: str) -> Boot:
     """Read boot id, uptime and kernel from the output of one ``cat``.
 

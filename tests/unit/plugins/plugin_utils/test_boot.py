@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.boot import (
+    Answers,
     Boot,
     check_order,
     not_rebooted,
@@ -63,3 +64,32 @@ def test_a_node_that_refuses_the_order_is_told_with_its_words():
 @pytest.mark.parametrize("status", [0, 143, 255])
 def test_a_connection_that_goes_down_with_the_node_is_no_refusal(status):
     check_order("g01", "shutdown -r now", status, "")
+
+
+NEW, OTHER = BEFORE._replace(boot_id="bbbb", uptime=9.0), BEFORE._replace(boot_id="cccc", uptime=3.0)
+
+
+@pytest.mark.parametrize(
+    "looks, back",
+    [
+        ([NEW, NEW, NEW], True),
+        ([NEW, NEW, None, NEW, NEW], False),
+        ([NEW, NEW, OTHER], False),
+        ([NEW, OTHER, OTHER, OTHER], True),
+        ([BEFORE] * 9, False),
+    ],
+    ids=["steady", "sshd went once more", "booted twice", "steady at last", "ignored"],
+)
+def test_a_node_is_back_when_one_new_boot_answers_often_enough_in_a_row(looks, back):
+    answers = Answers(BEFORE, wanted=3)
+    said = [answers.is_back(look) if look else answers.missed("refused") for look in looks]
+    assert bool(said[-1]) is back
+    assert not any(said[:-1])
+
+
+def test_an_error_is_forgotten_when_the_node_answers_in_its_old_boot():
+    answers = Answers(BEFORE, wanted=3)
+    answers.missed("refused\n")
+    assert answers.last_error == "refused"
+    answers.is_back(BEFORE)
+    assert answers.last_error == ""
