@@ -27,6 +27,9 @@ class ActionModule(action.FleetAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        if args["plan"] and (args["target"] or args["policy"]):
+            seen = "a target or a policy is given beside a plan, which carries its own"
+            raise FleetError(args["plan"], seen, "the plan alone", "leave them out, or make a new plan with them")
         if args["plan"]:
             plan = load_plan(args["plan"])
             ledger = rollout.ledger_path(rollout.rollout_dir(args["fleet_dir"], plan["plan_id"]))

@@ -84,6 +84,12 @@ def test_a_policy_with_an_unknown_key_is_told_once(operator: Any, refused: Any) 
     assert "'failure_budget' (nearest)" in error
 
 
+def test_a_target_beside_a_plan_is_refused_instead_of_ignored(operator: Any, refused: Any, plan: Path) -> None:
+    error = refused("upgrade", plan=plan, target=operator.target)
+    assert str(plan) in error
+    assert "carries its own" in error
+
+
 def test_a_fleet_dir_that_cannot_be_written_is_told_once(operator: Any, refused: Any) -> None:
     error = refused("audit", target=operator.target, fleet_dir=operator.target / "records")
     assert str(operator.target) in error
