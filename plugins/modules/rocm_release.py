@@ -62,7 +62,6 @@ options:
   key:
     description: The armored public key that signs both repositories.
     type: str
-    no_log: false
   hold:
     description: Hold AMD's packages, so that no other run of apt moves them.
     type: bool

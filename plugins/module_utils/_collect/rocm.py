@@ -56,7 +56,7 @@ def _active(host: Host, reading: Reading) -> dict:
 
 
 def _installed(host: Host, reading: Reading) -> dict:
-    names = reading.names("/opt")
+    names = _opt(host, reading)
     if names is None:
         return {"installed": None, "layout": None}
     legacy = [f"/opt/{name}" for name in names if _LEGACY.fullmatch(name)]
@@ -65,6 +65,14 @@ def _installed(host: Host, reading: Reading) -> dict:
     releases = sorted({release for release in found.values() if release}, key=parse_version)
     layouts = {"core" if path in core else "legacy" for path, release in found.items() if release}
     return {"installed": releases, "layout": layouts.pop() if len(layouts) == 1 else "mixed" if layouts else None}
+
+
+def _opt(host: Host, reading: Reading) -> list[str] | None:
+    # dpkg takes an empty /opt away with the last package in it: then nothing is installed, which is not "unknown".
+    try:
+        return host.list("/opt")
+    except Unreadable as error:
+        return [] if error.missing else reading.names("/opt")
 
 
 def _release_at(host: Host, reading: Reading, path: str) -> str | None:

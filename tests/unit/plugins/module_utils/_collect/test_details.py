@@ -132,6 +132,10 @@ def test_a_folder_without_a_version_file_is_a_leftover_not_a_release():
     assert ["a leftover" in row["reason"] for row in facts["problems"] if row["subject"] == "/opt/rocm-5.7.0"] == [True]
 
 
+def test_no_opt_at_all_means_nothing_installed():
+    assert gather("rocm", {"files": {"/etc/hostname": "g01"}})["rocm"]["installed"] == []
+
+
 def test_a_link_to_nowhere_is_told_with_its_target():
     facts = gather("rocm", {"files": {"/opt/x": ""}, "links": {"/opt/rocm": "/opt/rocm-7.0.2"}})
     assert facts["rocm"]["active"] is None
