@@ -126,7 +126,8 @@ for supported in venvs.CORES:
 @check("integration", "integration")
 def integration(tally: Tally, posargs: list[str]) -> None:
     """The installed collection against the simulated fleet."""
-    words = posargs or ["tests/integration", "--ignore=tests/integration/waves"]
+    # A file has a fleet of its own, and its tests mostly wait for nodes: two files at once use the time of one.
+    words = posargs or ["-n", WORKERS, "--dist", "loadfile", "tests/integration", "--ignore=tests/integration/waves"]
     over_the_fleet(tally, venvs.newest_core(), words)
 
 
@@ -164,9 +165,8 @@ def molecule(tally: Tally, posargs: list[str]) -> None:
         "molecule", str(venvs.python_for(core)), ("tests.txt", "molecule.txt"), (f"ansible-core=={core}.*",)
     )
     ours = {**fleet_environment(bin_folder), "NO_COLOR": "1"}
-    for scenario in scenarios:
-        command = [bin_folder / "molecule", "test", "--scenario-name", scenario]
-        tally.run(scenario, command, extensions, ours)
+    commands = {name: [bin_folder / "molecule", "test", "--scenario-name", name] for name in scenarios}
+    tally.run_beside(commands, extensions, ours, at_once=2)
 
 
 def fleet_environment(bin_folder: Path) -> dict[str, str]:

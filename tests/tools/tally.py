@@ -10,6 +10,7 @@ import subprocess
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +75,25 @@ class Tally:
         else:
             self.fail(f"{name} (exit status {done.returncode})")
         return done.returncode == 0
+
+    def run_beside(
+        self, commands: Mapping[str, Sequence[str | Path]], cwd: Path, env: Mapping[str, str], at_once: int
+    ) -> None:
+        """Run programs that are one check each, some at once; each output is shown whole when its program has ended."""
+
+        def one(argv: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [str(word) for word in argv], cwd=cwd, env=env, check=False, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+
+        with ThreadPoolExecutor(at_once) as pool:
+            for name, done in zip(commands, pool.map(one, commands.values()), strict=True):
+                print(f"--- {name}\n{done.stdout}", flush=True)
+                if done.returncode == 0:
+                    self.passed += 1
+                else:
+                    self.fail(f"{name} (exit status {done.returncode})")
 
     def run_pytest(self, argv: Sequence[str | Path], cwd: Path, env: Mapping[str, str]) -> None:
         """Run pytest and count what its JUnit file says; a run that ends badly without one is a failure."""
