@@ -66,7 +66,10 @@ class Operator:
         """Run the simulated fleet's own command."""
         command = [sys.executable, "-m", "simfleet", "--state", str(self.state), *words]
         ours = {**os.environ, "PYTHONPATH": str(TESTS)}
-        done = subprocess.run(command, env=ours, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            # ssh makes the input that it is given non-blocking, and Ansible refuses to share such a one.
+            command, env=ours, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -100,8 +103,8 @@ class Operator:
         ours = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORKS": "12", "COLUMNS": "200"}
         return {
             "args": [program, f"fleetops.instinct.{name}", "-i", inventory, "-e", extra, *words],
-            "env": ours, "cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True,
-            "start_new_session": True,
+            "env": ours, "cwd": self.folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT, "text": True, "start_new_session": True,
         }  # fmt: skip
 
     def play(self, name: str, *words: str, **variables: Any) -> Run:

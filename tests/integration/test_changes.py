@@ -57,7 +57,9 @@ class Node(NamedTuple):
         command += ["-m", f"fleetops.instinct.{name}", *(["-a", json.dumps(options)] if options else [])]
         command += ["-vvv", "--diff", *(["--check"] if check else [])]
         ours = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PIPELINING": "1"}
-        done = subprocess.run(command, env=ours, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            command, env=ours, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False
+        )
         return done.stdout + done.stderr
 
     def module(self, name: str, check: bool = False, **options: Any) -> dict[str, Any]:

@@ -48,7 +48,8 @@ class Fleet:
     def _begin(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "simfleet", "--state", str(self.state), *words]
         ours = {**os.environ, "PYTHONPATH": str(TESTS)}
-        return subprocess.Popen(command, env=ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        return subprocess.Popen(command, env=ours, stdin=nothing, stdout=pipe, stderr=pipe, text=True)
 
     @staticmethod
     def _end(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
