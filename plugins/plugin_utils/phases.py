@@ -27,7 +27,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
     compare_before_after,
     restorable_facts,
 )
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import before_path, write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
@@ -41,7 +41,7 @@ class Store:
 
     def __init__(self, fleet_dir: str, rollout_dir: str | None, node: str) -> None:
         self.node = node
-        self.before = Path(rollout_dir or fleet_dir) / "before" / f"{node}.json"
+        self.before = Path(before_path(rollout_dir or fleet_dir, node))
         self.rollout_dir = rollout_dir
 
     @functools.cached_property

@@ -81,6 +81,11 @@ def facts_path(fleet_dir: str | os.PathLike[str], node: str) -> str:
     return os.path.join(fleet_dir, "facts", f"{_file_name(node)}.json")
 
 
+def before_path(directory: str | os.PathLike[str], node: str) -> str:
+    """Where a rollout keeps the facts of a node from before the change."""
+    return os.path.join(directory, "before", f"{_file_name(node)}.json")
+
+
 def write_record(fleet_dir: str | os.PathLike[str], record: Mapping[str, Any]) -> str:
     """Store a record under its own node's name; the path."""
     path = record_path(fleet_dir, record["node"])

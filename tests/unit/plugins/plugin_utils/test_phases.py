@@ -127,3 +127,10 @@ def test_of_a_hundred_troubles_the_first_are_told_and_the_others_counted(store):
     assert "gpu 007" in told
     assert "gpu 008" not in told
     assert told.endswith("; and 92 more")
+
+
+def test_a_node_whose_name_holds_a_slash_keeps_its_facts_below_the_rollout(tmp_path):
+    store = phases.Store(str(tmp_path), None, "rack1/g01")
+    store.keep_before(FACTS)
+    assert store.before.parent == tmp_path / "before"
+    assert store.read_before() == FACTS
