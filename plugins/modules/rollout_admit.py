@@ -32,7 +32,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: The fact C(fleet_node) with the steps, releases, repository, kernel settings and policy of the node.
+  description: The fact C(fleet_node) with the releases, repository, kernel settings and policy of the node.
   returned: success
   type: dict
 """

@@ -253,14 +253,14 @@ def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] 
     """What the roles need to know of one node, out of the plan."""
     row = plan["nodes"][node]
     wanted = plan["target"]["products"][row["product"]]
+    kernel = wanted.get("kernel") or {}
     return {
-        "steps": row["steps"],
-        "reboot": row["reboot"],
-        "product": row["product"],
         "rocm": wanted.get("rocm"),
         "driver": wanted.get("driver"),
         "packages": wanted.get("packages") or ["rocm", "amdgpu-dkms"],
         "repository": dict(repository or {}),
-        "kernel": wanted.get("kernel") or {},
+        "kernel": kernel,
+        # A target that is silent on the kernel must not undo what another one declared: no plan showed that.
+        "declares_kernel": any(kernel.values()),
         "policy": plan["policy"],
     }

@@ -169,3 +169,14 @@ def opened(mode, *nodes):
 def test_a_node_is_judged_by_the_last_order_that_took_it():
     events = [opened("upgrade", "g01", "g02", "g03"), opened("rollback", "g02", "g03"), opened("upgrade", "g03")]
     assert rollout.ordered_back(events) == {"g02"}
+
+
+@pytest.mark.parametrize("kernel, declared", [
+    (None, False),
+    ({"cmdline": [], "module_options": {}, "sysctl": {}}, False),
+    ({"cmdline": ["iommu=pt"], "module_options": {}, "sysctl": {}}, True),
+])
+def test_a_target_that_is_silent_on_the_kernel_leaves_its_settings_alone(kernel, declared):
+    target = {"products": {"MI300X": {"rocm": "7.0.2", "driver": "30.10.2", "kernel": kernel}}}
+    plan = {"nodes": {"g01": {"product": "MI300X"}}, "target": target, "policy": {}}
+    assert rollout.node_view(plan, "g01", None)["declares_kernel"] is declared
