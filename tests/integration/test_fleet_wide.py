@@ -116,6 +116,13 @@ def test_a_node_that_loses_a_gpu_in_the_reboot_never_comes_into_service(seen: An
     assert ("in_service",) not in operator.query("SELECT state FROM events WHERE node = 'gone'")
 
 
+def test_a_node_that_cannot_be_brought_back_is_quarantined(seen: Any, operator: Any) -> None:
+    assert seen.states["dead"] == "quarantined"
+    assert "gpu.count: dead: 7 GPUs, wanted 8 GPUs" in seen.failures["dead"]
+    assert "(verify_old): after.gpu_lost" in operator.reasons()["dead"]
+    assert ("in_service",) not in operator.query("SELECT state FROM events WHERE node = 'dead'")
+
+
 # -- what is told --------------------------------------------------------------------------------------------------
 
 
@@ -139,13 +146,17 @@ def test_a_password_of_the_inventory_is_in_no_file_and_in_no_output(seen: Any, o
 
 
 @pytest.fixture(scope="module")
-def incident(seen: Any, operator: Any) -> Any:
+def incident(seen: Any, operator: Any, until: Callable[..., None]) -> Any:
+    operator.simfleet("clear", "dead")  # somebody repaired the quarantined node
+    operator.simfleet("power", "dead", "cycle")
+    until(lambda: operator.boots()["dead"] > seen.boots["dead"])
+    operator.until_answers("dead")
     return operator.play("rollback", fleet_incident="true")
 
 
-def test_in_an_incident_everything_goes_back_at_once(incident: Any, operator: Any) -> None:
-    assert "left to do: 4 nodes, 1 waves" in incident.text
+def test_in_an_incident_everything_goes_back_at_once_a_repaired_node_too(incident: Any, operator: Any) -> None:
+    assert "left to do: 5 nodes, 1 waves" in incident.text
     assert incident.status == 0, incident.text
-    back = [name for name in ("ahead", "well", "flaps", "locked") if operator.states()[name] == "restored"]
-    assert len(back) == 4
+    back = [name for name in ("ahead", "well", "flaps", "locked", "dead") if operator.states()[name] == "restored"]
+    assert len(back) == 5
     assert {operator.node(name)["driver"] for name in back} == {"6.12.12"}
