@@ -25,6 +25,9 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     Unreadable,
 )
 
+# A record of /dev/kmsg is given whole or not at all, and is never longer than this.
+_CHUNK = 65536
+
 
 class Completed(NamedTuple):
     """The end of a program: ``rc`` is its exit status; both outputs are text."""
@@ -35,10 +38,11 @@ class Completed(NamedTuple):
 
 
 class Stat(NamedTuple):
-    """Size in bytes, and mode: the bits of the permissions."""
+    """Size in bytes, mode: the bits of the permissions, and the time of the last change in seconds since 1970."""
 
     size: int
     mode: int
+    modified: float | None = None
 
 
 class Host:
@@ -58,6 +62,35 @@ class Host:
                 return handle.read()
         except OSError as error:
             raise _unreadable(path, error) from error
+
+    def read_again(self, path: str) -> str:
+        """As :meth:`read`, of a file whose next reading may differ from the last one."""
+        return self.read(path)
+
+    def read_range(self, path: str, offset: int, size: int) -> bytes:
+        """At most ``size`` bytes from ``offset``, which counts from the end where it is negative."""
+        try:
+            # Unbuffered: of a device's registers no more is read than was asked for.
+            with open(path, "rb", buffering=0) as handle:
+                start = offset if offset >= 0 else max(0, os.fstat(handle.fileno()).st_size + offset)
+                handle.seek(start)
+                return handle.read(size)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def read_records(self, path: str, limit: int, seconds: float) -> bytes:
+        """What a device such as /dev/kmsg holds now, or a file: at most about ``limit`` bytes, for at most ``seconds``.
+
+        Records that the kernel overwrote while they were read are passed over.
+        """
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        try:
+            return _drain(handle, path, limit, time.monotonic() + seconds)
+        finally:
+            os.close(handle)
 
     def exists(self, path: str) -> bool:
         """True where the path is there (links are followed)."""
@@ -87,7 +120,7 @@ class Host:
             seen = os.stat(path)
         except OSError as error:
             raise _unreadable(path, error) from error
-        return Stat(seen.st_size, stat.S_IMODE(seen.st_mode))
+        return Stat(seen.st_size, stat.S_IMODE(seen.st_mode), seen.st_mtime)
 
     def free_bytes(self, path: str) -> int:
         """Bytes a process of root may still write to the file system that holds the path."""
@@ -170,6 +203,25 @@ class Host:
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+
+def _drain(handle: int, path: str, limit: int, end: float) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while size < limit and time.monotonic() < end:
+        try:
+            chunk = os.read(handle, _CHUNK)
+        except BlockingIOError:
+            break
+        except BrokenPipeError:
+            continue
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        if not chunk:
+            break
+        chunks.append(chunk)
+        size += len(chunk)
+    return b"".join(chunks)
 
 
 def _replace(path: str, content: bytes, mode: int | None) -> None:

@@ -18,10 +18,10 @@ options:
   gather_subset:
     description:
       - Parts to gather, V(all), or V(all) without those named after a V(!).
-      - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS), V(gpu) (identity,
-        driver, firmware, partition), V(link) (each PCI Express hop), V(counters) (AER, RAS, retired pages, heat),
-        V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings) (kernel
-        settings) and V(holders) (processes that have a GPU open).
+      - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS, processor), V(gpu)
+        (identity, driver, partition), V(link) (each PCI Express hop with its AER counters), V(firmware) (blocks and
+        VBIOS), V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings)
+        (kernel settings), V(ras) (memory errors, retired pages, heat) and V(activity) (processes that have a GPU open).
     type: list
     elements: str
     default: [all]
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 - name: Leave out who has the GPUs open
   fleetops.instinct.node_facts:
-    gather_subset: ["!holders"]
+    gather_subset: ["!activity"]
 
 - name: Stop where a GPU is on the bus and the driver did not start it
   ansible.builtin.assert:
@@ -80,7 +80,7 @@ ansible_facts:
         gpus:
           description: One row per GPU on the PCI bus, whether or not a driver owns it; V(null) where the bus cannot
             be read.
-          returned: with subset C(gpu), C(link) or C(counters)
+          returned: with subset C(gpu), C(link), C(firmware) or C(ras)
           type: list
           elements: dict
           contains:
@@ -106,7 +106,7 @@ ansible_facts:
               sample: true
             firmware:
               description: Versions of the firmware blocks the GPU has, as the driver prints them.
-              returned: with subset C(gpu)
+              returned: with subset C(firmware)
               type: dict
               sample: {"sos": "0x00360256"}
             partition:
@@ -123,22 +123,22 @@ ansible_facts:
               sample: [{"bdf": "0000:63:00.0", "role": "gpu", "speed_gts": 32.0, "width": 16}]
             aer:
               description: Totals of the correctable, nonfatal and fatal PCI Express errors since boot.
-              returned: with subset C(counters)
+              returned: with subset C(link)
               type: dict
               sample: {"correctable": 0, "nonfatal": 0, "fatal": 0}
             ras:
               description: Uncorrectable, correctable and deferred errors by block since the driver was loaded.
-              returned: with subset C(counters)
+              returned: with subset C(ras)
               type: dict
               sample: {"umc": {"ue": 0, "ce": 0}}
             bad_pages:
               description: Number of memory pages that are retired or about to be.
-              returned: with subset C(counters)
+              returned: with subset C(ras)
               type: int
               sample: 0
             temperatures:
               description: Degrees Celsius by sensor.
-              returned: with subset C(counters)
+              returned: with subset C(ras)
               type: dict
               sample: {"junction": 41.0, "mem": 38.0}
         driver:
@@ -160,7 +160,7 @@ ansible_facts:
           sample: {"aspm": {"policy": "default", "cmdline_off": false}, "thp": "madvise"}
         holders:
           description: Processes that have a GPU open; V(null) where that cannot be told.
-          returned: with subset C(holders)
+          returned: with subset C(activity)
           type: list
           elements: dict
           sample: [{"pid": 812, "command": "python3", "device": "/dev/kfd"}]

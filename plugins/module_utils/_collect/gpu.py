@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each GPU is, which driver owns it, and what it runs: identity, firmware, partition."""
+"""What each GPU is, which driver owns it, and what it runs: identity, partition."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._host import Hos
 SUBSET = "gpu"
 
 _KFD_NODES = "/sys/class/kfd/kfd/topology/nodes"
-_SUFFIX = "_fw_version"
-_TEXTS = {"serial": "serial_number", "unique_id": "unique_id", "vbios": "vbios_version"}
+_TEXTS = {"serial": "serial_number", "unique_id": "unique_id"}
 _PCI_IDS = {
     "vendor_id": "vendor",
     "device_id": "device",
@@ -71,7 +70,6 @@ def _driver(reading: Reading, device: str) -> str | None:
 def _told_by_driver(reading: Reading, device: str) -> dict:
     facts: dict[str, Any] = {key: reading.text(f"{device}/{name}", name) for key, name in _TEXTS.items()}
     facts["memory_bytes"] = reading.parsed(f"{device}/mem_info_vram_total", whole_number, "mem_info_vram_total")
-    facts["firmware"] = _firmware(reading, device)
     facts["partition"] = {
         "compute": reading.text(f"{device}/current_compute_partition", "current_compute_partition"),
         "memory": reading.text(f"{device}/current_memory_partition", "current_memory_partition"),
@@ -79,15 +77,6 @@ def _told_by_driver(reading: Reading, device: str) -> dict:
     level = "power_dpm_force_performance_level"
     facts["performance_level"] = reading.text(f"{device}/{level}", level)
     return facts
-
-
-def _firmware(reading: Reading, device: str) -> dict[str, str | None] | None:
-    # A block that a GPU does not have has no file, so only what is listed is read.
-    names = reading.names(f"{device}/fw_version", "fw_version")
-    if names is None:
-        return None
-    files = [name for name in names if name.endswith(_SUFFIX)]
-    return {name[: -len(_SUFFIX)]: reading.text(f"{device}/fw_version/{name}", name) for name in files}
 
 
 def _numa_node(text: str) -> int | None:

@@ -9,6 +9,7 @@ A GPU that reports a full link may sit behind a port that runs slower, so every 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci import (
@@ -31,6 +32,7 @@ _BRIDGE = "0604"
 # Functions of the switches on AMD's own boards that carry the CPU maker's vendor id.
 _BOARD_SWITCHES = frozenset({"14a0", "14a1", "14c7", "14c8"})
 _AMD_CPU = "1022"
+_AER = {"correctable": "COR", "nonfatal": "NONFATAL", "fatal": "FATAL"}
 _READINGS = {
     "speed_gts": ("current_link_speed", parse_speed),
     "width": ("current_link_width", parse_width),
@@ -40,8 +42,15 @@ _READINGS = {
 
 
 def collect(host: Host, problems: list[dict]) -> dict:
-    """The ``link`` of each of the ``gpus``: speeds in GT/s, widths in lanes, the GPU first."""
-    return {"gpus": [{"bdf": bdf, "link": _path(host, problems, bdf)} for bdf in gpu_addresses(host)]}
+    """The ``link`` of each of the ``gpus``: speeds in GT/s, widths in lanes, the GPU first; and its ``aer`` counts."""
+    return {"gpus": [_gpu(host, problems, bdf) for bdf in gpu_addresses(host)]}
+
+
+def _gpu(host: Host, problems: list[dict], bdf: str) -> dict:
+    reading = Reading(host, problems, SUBSET, bdf)
+    aer = {name: _aer(reading, f"{DEVICES}/{bdf}", name, total) for name, total in _AER.items()}
+    reading.tell_absent("not there")
+    return {"bdf": bdf, "link": _path(host, problems, bdf), "aer": aer}
 
 
 def _path(host: Host, problems: list[dict], gpu: str) -> list[dict]:
@@ -79,3 +88,13 @@ def _role(path: list[str], bdf: str, identity: dict[str, str | None]) -> str:
         return "board_switch"
     is_board = identity["vendor"] in (AMD, _AMD_CPU) and identity["device"] in _BOARD_SWITCHES
     return "board_switch" if is_board else "switch"
+
+
+def _aer(reading: Reading, device: str, name: str, total: str) -> int | None:
+    line = re.compile(rf"^TOTAL_ERR_{total} ([0-9]{{1,18}})$", re.MULTILINE)
+    return reading.parsed(f"{device}/aer_dev_{name}", lambda text: _first_number(line, text), f"aer_dev_{name}")
+
+
+def _first_number(line: re.Pattern[str], text: str) -> int | None:
+    match = line.search(text)
+    return int(match[1]) if match else None

@@ -40,6 +40,18 @@ class OnePass(Host):
     def free_bytes(self, path: str) -> int:
         return self._once("free_bytes", path)
 
+    def read_again(self, path: str) -> str:
+        return self._host.read_again(path)
+
+    def read_range(self, path: str, offset: int, size: int) -> bytes:
+        return self._host.read_range(path, offset, size)
+
+    def read_records(self, path: str, limit: int, seconds: float) -> bytes:
+        return self._host.read_records(path, limit, seconds)
+
+    def sleep(self, seconds: float) -> None:
+        self._host.sleep(seconds)
+
     def run(self, *args: Any, **kwargs: Any) -> Completed:
         return self._host.run(*args, **kwargs)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Callable
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (
-    counters,
+    activity,
     driver,
+    firmware,
     gpu,
-    holders,
     link,
     node,
     platform,
+    ras,
     rocm,
     settings,
 )
@@ -23,16 +24,19 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 SCHEMA = 1
-# Subsets that add to the rows of the GPUs; the others fill the key of their own name.
-_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, counters.SUBSET})
+# Subsets that add to the rows of the GPUs; the others fill the key of their own name, but for one.
+_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, firmware.SUBSET, ras.SUBSET})
+# Gathered by name only: they start other programs, or read much.
+SLOW: frozenset[str] = frozenset()
+_KEYS = {activity.SUBSET: "holders"}
 COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
     collector.SUBSET: collector.collect
-    for collector in (node, platform, gpu, link, counters, driver, rocm, settings, holders)
+    for collector in (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity)
 }
 
 
 def select(wanted: list[str]) -> list[str]:
-    """Names of subsets in the order they are gathered: ``all``, names, and ``!name`` to leave one out.
+    """Names of subsets in the order they are gathered: ``all`` but the slow ones, names, and ``!name`` to leave one out.
 
     :raises FleetError: for a name that there is no subset of.
     """
@@ -42,7 +46,7 @@ def select(wanted: list[str]) -> list[str]:
         raise FleetError("gather_subset", f"{', '.join(unknown)}", f"all, or any of {known}, or one of them after a !")
     left_out = {name[1:] for name in wanted if name.startswith("!")}
     taken = {name for name in wanted if not name.startswith("!")} or {"all"}
-    return [name for name in COLLECTORS if (name in taken or "all" in taken) and name not in left_out]
+    return [name for name in COLLECTORS if (name in taken or ("all" in taken and name not in SLOW)) and name not in left_out]
 
 
 def gather(host: Host, subsets: list[str]) -> dict:
@@ -61,7 +65,7 @@ def _collected(subset: str, host: Host, problems: list[dict]) -> dict:
         return COLLECTORS[subset](host, problems)
     except FleetError as error:
         problems.append({"subset": subset, "subject": error.subject, "reason": error.seen})
-        return {"gpus" if subset in _OF_GPUS else subset: None}
+        return {"gpus" if subset in _OF_GPUS else _KEYS.get(subset, subset): None}
 
 
 def _merge(facts: dict, fragment: dict) -> None:

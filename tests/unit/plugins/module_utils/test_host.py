@@ -30,7 +30,7 @@ def test_a_given_mode_counts(tmp_path):
     path = tmp_path / "x"
     path.touch(0o644)
     Host().write_bytes(str(path), b"1", 0o640)
-    assert Host().stat(str(path)) == (1, 0o640)
+    assert Host().stat(str(path))[:2] == (1, 0o640)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")

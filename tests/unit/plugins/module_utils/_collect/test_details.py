@@ -202,9 +202,9 @@ def test_a_gpu_works_only_where_the_compute_driver_lists_it(nodes, initialised):
 def test_an_empty_text_is_no_text():
     device = "/sys/bus/pci/devices/0000:05:00.0"
     files = {f"{device}/class": "0x120000", f"{device}/vendor": "0x1002", f"{device}/vbios_version": "\n"}
-    facts = gather("gpu", {"files": files})
+    facts = gather("firmware", {"files": files})
     assert facts["gpus"][0]["vbios"] is None
-    assert {"subset": "gpu", "subject": "0000:05:00.0 vbios_version", "reason": "not understood: ''"} in facts[
+    assert {"subset": "firmware", "subject": "0000:05:00.0 vbios_version", "reason": "not understood: ''"} in facts[
         "problems"
     ]
 
@@ -218,11 +218,11 @@ def test_retired_pages_are_counted_and_half_a_line_is_not_understood():
     }
     page = "0x00000001 : 0x00001000 : R\n"
     assert (
-        gather("counters", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page * 2}})["gpus"][0]["bad_pages"]
+        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page * 2}})["gpus"][0]["bad_pages"]
         == 2
     )
     assert (
-        gather("counters", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page + "0x"}})["gpus"][0][
+        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page + "0x"}})["gpus"][0][
             "bad_pages"
         ]
         is None
@@ -263,7 +263,7 @@ def test_processes_that_cannot_be_looked_into_make_nobody_unknown():
             raise Unreadable(path, "PermissionError: Permission denied")
 
     facts = registry.gather(
-        Guarded({"files": {"/proc/7/comm": "x"}, "links": {"/proc/7/fd/0": "/dev/null"}}), ["holders"]
+        Guarded({"files": {"/proc/7/comm": "x"}, "links": {"/proc/7/fd/0": "/dev/null"}}), ["activity"]
     )
     assert facts["holders"] is None
     assert facts["problems"][0]["reason"] == "1 processes cannot be looked into"

@@ -143,7 +143,7 @@ def test_unknown_zero_and_255_are_null_c09():
 def test_counters_busy_with_a_reset_are_null():
     facts = facts_of("mi300x-unreadable")
     assert facts["gpus"][2]["ras"]["umc"] is None
-    assert told(facts, "counters", "0000:33:00.0 ras umc") == ["not understood: 'Query currently inaccessible'"]
+    assert told(facts, "ras", "0000:33:00.0 ras umc") == ["not understood: 'Query currently inaccessible'"]
 
 
 def test_four_oams_are_eight_gpus_with_the_kernels_own_driver():
@@ -210,5 +210,5 @@ def test_a_machine_that_answers_junk_gives_no_traceback(junk):
 
 def test_names_choose_subsets_in_the_order_of_gathering():
     assert select(["rocm", "gpu"]) == ["gpu", "rocm"]
-    assert select(["!holders", "!node"]) == [name for name in ALL if name not in ("holders", "node")]
+    assert select(["!activity", "!node"]) == [name for name in ALL if name not in ("activity", "node")]
     assert select(["all", "!gpu"]) == [name for name in ALL if name != "gpu"]

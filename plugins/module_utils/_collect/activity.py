@@ -9,7 +9,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
-SUBSET = "holders"
+SUBSET = "activity"
 
 _DEVICES = ("/dev/kfd", "/dev/dri/render")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Error counters, retired memory and temperatures of each GPU. Absent is null: no counter is never zero."""
+"""Memory and logic errors, retired memory and heat of each GPU. Absent is null: no counter is never zero."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci imp
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading, whole_number
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
-SUBSET = "counters"
+SUBSET = "ras"
 
-_AER = {"correctable": "COR", "nonfatal": "NONFATAL", "fatal": "FATAL"}
 _RAS_LINE = re.compile(r"^(ue|ce|de): ([0-9]{1,18})$", re.MULTILINE)
 _BAD_PAGE = re.compile(r"^0x[0-9a-f]+ : 0x[0-9a-f]+ : [RPF]$", re.MULTILINE)
 _ERR_COUNT = "_err_count"
@@ -30,7 +29,6 @@ def _counters(reading: Reading, bdf: str) -> dict:
     device = f"{DEVICES}/{bdf}"
     facts = {
         "bdf": bdf,
-        "aer": {name: _aer(reading, device, name, total) for name, total in _AER.items()},
         "ras": _ras(reading, device),
         "temperatures": _temperatures(reading, device),
     }
@@ -39,16 +37,6 @@ def _counters(reading: Reading, bdf: str) -> dict:
         facts["bad_pages"] = reading.parsed(f"{device}/ras/gpu_vram_bad_pages", _bad_pages, "gpu_vram_bad_pages")
     reading.tell_absent("not there")
     return facts
-
-
-def _aer(reading: Reading, device: str, name: str, total: str) -> int | None:
-    line = re.compile(rf"^TOTAL_ERR_{total} ([0-9]{{1,18}})$", re.MULTILINE)
-    return reading.parsed(f"{device}/aer_dev_{name}", lambda text: _first_number(line, text), f"aer_dev_{name}")
-
-
-def _first_number(line: re.Pattern[str], text: str) -> int | None:
-    match = line.search(text)
-    return int(match[1]) if match else None
 
 
 def _ras(reading: Reading, device: str) -> dict | None:
