@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.pci import (
@@ -24,7 +25,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._host import Hos
 SUBSET = "gpu"
 
 _KFD_NODES = "/sys/class/kfd/kfd/topology/nodes"
-_TEXTS = {"serial": "serial_number", "unique_id": "unique_id"}
+_AMD_OF_KFD = "4098"
 _PCI_IDS = {
     "vendor_id": "vendor",
     "device_id": "device",
@@ -32,6 +33,11 @@ _PCI_IDS = {
     "subsystem_id": "subsystem_device",
     "class": "class",
 }
+_PARTITION = {"compute": "current_compute_partition", "memory": "current_memory_partition"}
+_MODES = {"compute_modes": "available_compute_partition", "memory_modes": "available_memory_partition"}
+
+# How many nodes the compute driver has by domain, and bus and device as one number.
+_Nodes = Counter[tuple[int, int]]
 
 
 def collect(host: Host, problems: list[dict]) -> dict:
@@ -40,43 +46,77 @@ def collect(host: Host, problems: list[dict]) -> dict:
     :raises Unreadable: where the bus cannot be read.
     """
     addresses = gpu_addresses(host)
-    computing = _kfd_locations(host) if addresses else None
+    computing = _kfd_nodes(host) if addresses else None
     return {"gpus": [_gpu(Reading(host, problems, SUBSET, bdf), bdf, computing) for bdf in addresses]}
 
 
-def _gpu(reading: Reading, bdf: str, computing: set[tuple[int, int]] | None) -> dict:
+def _gpu(reading: Reading, bdf: str, computing: _Nodes | None) -> dict:
     device = f"{DEVICES}/{bdf}"
-    driver = _driver(reading, device)
+    driver = _link_name(reading, device, "driver")
+    nodes = _drm_nodes(reading.host, device)
+    compute_nodes = None if computing is None else computing[_location(bdf)]
     facts: dict[str, Any] = {"bdf": bdf, "driver": driver, "kind": _kind(reading.host, bdf)}
-    facts["initialised"] = driver == "amdgpu" and _serves(reading.host, bdf, computing)
+    facts["initialised"] = driver == "amdgpu" and bool(nodes) and compute_nodes != 0
+    facts["physical_function"] = _link_name(reading, device, "physfn")
+    facts["virtual_functions"] = _virtual_functions(reading, device)
     facts.update({key: reading.parsed(f"{device}/{name}", hexadecimal, name) for key, name in _PCI_IDS.items()})
     facts["numa_node"] = reading.parsed(f"{device}/numa_node", _numa_node, "numa_node")
+    facts["render_nodes"] = [name for name in nodes if name.startswith("renderD")]
+    facts["compute_nodes"] = compute_nodes
+    if computing is None and driver == "amdgpu":
+        reading.problem("compute_nodes", "the compute driver lists no nodes")
     reading.tell_absent("not there")
     facts.update(_told_by_driver(reading, device))
     reading.tell_absent("not there" if driver == "amdgpu" else f"not known while {driver or 'no driver'} is bound")
     return facts
 
 
-def _driver(reading: Reading, device: str) -> str | None:
+def _link_name(reading: Reading, device: str, name: str) -> str | None:
     try:
-        return reading.host.readlink(f"{device}/driver").rsplit("/", 1)[-1]
+        return reading.host.readlink(f"{device}/{name}").rsplit("/", 1)[-1]
     except Unreadable as error:
-        # A device without this link has no driver: that is an answer, not a problem.
+        # A device without the link has no driver, or is no virtual function: that is an answer, not a problem.
         if not error.missing:
-            reading.problem("driver", error.seen)
+            reading.problem(name, error.seen)
         return None
 
 
+def _drm_nodes(host: Host, device: str) -> list[str]:
+    try:
+        return host.list(f"{device}/drm")
+    except Unreadable:
+        return []
+
+
+def _virtual_functions(reading: Reading, device: str) -> dict[str, int | None]:
+    # The kernel shows these files for each function that has the capability, so without them none is possible.
+    if not reading.host.exists(f"{device}/sriov_totalvfs"):
+        return {"possible": 0, "enabled": 0}
+    names = {"possible": "sriov_totalvfs", "enabled": "sriov_numvfs"}
+    return {key: reading.parsed(f"{device}/{name}", whole_number, name) for key, name in names.items()}
+
+
 def _told_by_driver(reading: Reading, device: str) -> dict:
-    facts: dict[str, Any] = {key: reading.text(f"{device}/{name}", name) for key, name in _TEXTS.items()}
+    facts: dict[str, Any] = {"serial": reading.text(f"{device}/serial_number", "serial_number")}
+    facts["unique_id"] = reading.text(f"{device}/unique_id", "unique_id")
+    facts["board"] = {name: reading.text(f"{device}/{name}", name) for name in ("product_name", "product_number")}
+    facts["board"]["form"] = reading.parsed(f"{device}/board_info", _form, "board_info")
     facts["memory_bytes"] = reading.parsed(f"{device}/mem_info_vram_total", whole_number, "mem_info_vram_total")
-    facts["partition"] = {
-        "compute": reading.text(f"{device}/current_compute_partition", "current_compute_partition"),
-        "memory": reading.text(f"{device}/current_memory_partition", "current_memory_partition"),
-    }
+    facts["partition"] = {key: reading.text(f"{device}/{name}", name) for key, name in _PARTITION.items()}
+    facts["partition"].update({key: reading.parsed(f"{device}/{name}", _modes, name) for key, name in _MODES.items()})
     level = "power_dpm_force_performance_level"
     facts["performance_level"] = reading.text(f"{device}/{level}", level)
     return facts
+
+
+def _form(text: str) -> str | None:
+    kinds = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.split(":", 1)[0].strip() == "type"]
+    return kinds[0] if kinds and kinds[0] not in ("", "unknown") else None
+
+
+def _modes(text: str) -> list[str] | None:
+    names = [name.strip() for name in text.replace(",", " ").split()]
+    return names if names and all(name.isalnum() for name in names) else None
 
 
 def _numa_node(text: str) -> int | None:
@@ -93,29 +133,22 @@ def _kind(host: Host, bdf: str) -> str:
     return "pf" if len(path_to_root(host, bdf)) > 1 else "unknown"
 
 
-def _serves(host: Host, bdf: str, computing: set[tuple[int, int]] | None) -> bool:
-    try:
-        nodes = host.list(f"{DEVICES}/{bdf}/drm")
-    except Unreadable:
-        return False
-    return bool(nodes) and (computing is None or _location(bdf) in computing)
-
-
 def _location(bdf: str) -> tuple[int, int]:
     domain, bus, rest = bdf.split(":")
     return int(domain, 16), int(bus, 16) << 5 | int(rest.split(".")[0], 16)
 
 
-def _kfd_locations(host: Host) -> set[tuple[int, int]] | None:
-    """Domain, and bus and device as one number, of every GPU the compute driver serves; None where it tells none."""
+def _kfd_nodes(host: Host) -> _Nodes | None:
+    """How many nodes the compute driver has of each GPU, by its location; None where it lists none."""
     try:
         texts = [host.read(f"{_KFD_NODES}/{node}/properties") for node in host.list(_KFD_NODES)]
     except Unreadable:
         return None
     found = [dict(line.split(" ", 1) for line in text.splitlines() if " " in line) for text in texts]
-    # A partition of a GPU is a node of its own: it says which one in the bits of the function.
-    return {
-        (whole_number(node.get("domain", "0")) or 0, (whole_number(node["location_id"]) or 0) >> 3)
+    places = [
+        (whole_number(node.get("domain", "0")), whole_number(node.get("location_id", "")))
         for node in found
-        if node.get("vendor_id", "0").strip() == "4098" and "location_id" in node
-    }
+        if node.get("vendor_id", "0").strip() == _AMD_OF_KFD
+    ]
+    # A partition of a GPU is a node of its own: it says which one in the bits of the function.
+    return Counter((domain, place >> 3) for domain, place in places if domain is not None and place is not None)
