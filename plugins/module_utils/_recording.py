@@ -5,10 +5,11 @@
 
 The map is plain JSON:
 
-* ``files`` {path: content}; content is text, ``{"base64": "..."}``, ``{"error": "EIO"}`` for a file that cannot be read,
-  ``{"series": [content, ...]}`` for one that changes from reading to reading, or ``{"parts": {"0:64": base64}, "size": n}``
+* ``files`` {path: content}; content is text, ``{"base64": "..."}``, ``{"error": "EIO"}`` where it cannot be read,
+  ``{"series": [content, ...]}`` where it changes from reading to reading, or ``{"parts": {"0:64": base64}, "size": n}``
   where only ranges were read;
-* ``links`` {path: target}, ``commands`` {"argv joined by blanks": [rc, out, err] or {"error": "timeout"}};
+* ``links`` {path: target}, ``folders`` [path of an empty folder];
+* ``commands`` {"argv joined by blanks": [rc, out, err] or {"error": "why it did not end"}};
 * ``free_bytes`` {folder: bytes}, ``sizes`` {path: bytes} and ``modified`` {path: seconds since 1970} where they matter.
 """
 
@@ -35,6 +36,7 @@ class Recording(Host):
         self.free: dict = dict(machine.get("free_bytes", {}))
         self.sizes: dict = dict(machine.get("sizes", {}))
         self.modified: dict = dict(machine.get("modified", {}))
+        self.empty = frozenset(machine.get("folders", ()))
         self.modes: dict = {}
         self.ran: builtins.list[builtins.list[str]] = []
         self.slept = 0.0
@@ -73,10 +75,13 @@ class Recording(Host):
 
     def exists(self, path: str) -> bool:
         place = self.realpath(path)
-        return place in self.files or place in self._tree()
+        return place in self.files or place in self.empty or place in self._tree()
 
     def list(self, path: str) -> builtins.list[str]:
-        names = self._tree().get(self.realpath(path))
+        place = self.realpath(path)
+        names = self._tree().get(place)
+        if not names and place in self.empty:
+            return []
         if not names:
             raise Unreadable(path, _MISSING, missing=True)
         return sorted(names)
@@ -108,7 +113,7 @@ class Recording(Host):
         self.ran.append(argv)
         answer = self.commands.get(" ".join(argv))
         if isinstance(answer, dict):
-            raise CommandFailed(argv[0], f"no end after {timeout:.0f} s", "an end")
+            raise CommandFailed(argv[0], answer.get("error", "not recorded"), "an end")
         if answer is None:
             raise CommandFailed(argv[0], "cannot be started: No such file or directory")
         return Completed(*answer)
@@ -127,7 +132,8 @@ class Recording(Host):
             return self._content(path, content["series"][min(reading, len(content["series"]) - 1)], 0)
         if "base64" in content:
             return base64.b64decode(content["base64"])
-        raise Unreadable(path, f"OSError: {content.get('error', 'only parts of it were recorded')}")
+        reason = str(content.get("error", "only parts of it were recorded"))
+        raise Unreadable(path, reason if ": " in reason else f"OSError: {reason}")
 
     def _tree(self) -> dict[str, set[str]]:
         if self._folders is None:

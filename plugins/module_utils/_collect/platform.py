@@ -27,8 +27,8 @@ _FIRST_PROCESSOR = 8192
 # What makers leave in a field that they did not fill.
 _UNSET = frozenset({
     "empty", "none", "n/a", "not specified", "not applicable", "unknown", "default string", "system manufacturer",
-    "system product name", "system version", "to be filled by o.e.m.", "to be filled by oem", "o.e.m.", "oem", "invalid",
-    "0123456789", "xxxxxxxxxxxx", "--",
+    "system product name", "system version", "to be filled by o.e.m.", "to be filled by oem", "o.e.m.", "oem",
+    "invalid", "0123456789", "xxxxxxxxxxxx", "--",
 })  # fmt: skip
 
 

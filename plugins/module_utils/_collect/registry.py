@@ -36,7 +36,7 @@ COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
 
 
 def select(wanted: list[str]) -> list[str]:
-    """Names of subsets in the order they are gathered: ``all`` but the slow ones, names, and ``!name`` to leave one out.
+    """Names of subsets in the order they are gathered: ``all`` is all but the slow ones, ``!name`` leaves one out.
 
     :raises FleetError: for a name that there is no subset of.
     """
@@ -46,7 +46,8 @@ def select(wanted: list[str]) -> list[str]:
         raise FleetError("gather_subset", f"{', '.join(unknown)}", f"all, or any of {known}, or one of them after a !")
     left_out = {name[1:] for name in wanted if name.startswith("!")}
     taken = {name for name in wanted if not name.startswith("!")} or {"all"}
-    return [name for name in COLLECTORS if (name in taken or ("all" in taken and name not in SLOW)) and name not in left_out]
+    taken |= {name for name in COLLECTORS if "all" in taken and name not in SLOW}
+    return [name for name in COLLECTORS if name in taken and name not in left_out]
 
 
 def gather(host: Host, subsets: list[str]) -> dict:
