@@ -35,7 +35,6 @@ _GPU = (
     "vbios",
     "numa_node",
     "memory_bytes",
-    "firmware",
     "partition",
 )
 _HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
@@ -48,7 +47,7 @@ def stable_facts(facts: dict) -> dict:
     What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders) is left out.
     """
     gpus = [
-        {**_part(gpu, _GPU), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]}
+        {**_part(gpu, _GPU), "firmware": _firmware(gpu), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]}
         for gpu in facts.get("gpus") or []
     ]
     return {
@@ -94,6 +93,14 @@ def booted_again(before: dict, after: dict) -> dict:
     waited = {"running": kernel.get("next_boot"), "cmdline": kernel.get("next_boot_cmdline")}
     known = {key: value for key, value in waited.items() if value is not None}
     return {**before, "node": {**before["node"], "kernel": {**kernel, **known}}}
+
+
+def _firmware(gpu: dict) -> dict | None:
+    """Version by block, of the blocks that the kernel tells: others are known only where amd-smi was asked."""
+    rows = gpu.get("firmware")
+    if rows is None:
+        return None
+    return {block: row.get("value") for block, row in rows.items() if row and "sysfs" in (row.get("sources") or ())}
 
 
 def _part(value: dict | None, keys: tuple[str, ...]) -> dict:
@@ -146,6 +153,8 @@ def _gpu_values(old: dict, new: dict, allowed: Collection[str]) -> Iterator[dict
 
 
 def _comparable(key: str, gpu: dict) -> Any:
+    if key == "firmware":
+        return _firmware(gpu)
     # Another driver may offer other modes; what counts is the mode that the GPU is in.
     return _part(gpu["partition"], ("compute", "memory")) if key == "partition" and gpu.get(key) else gpu.get(key)
 
@@ -177,8 +186,11 @@ def _counters(old: dict, new: dict, rebooted: bool) -> Iterator[dict]:
 
 def _same(rule: str, subject: str, was: Any, now: Any) -> Iterator[dict]:
     if isinstance(was, dict) and isinstance(now, dict):
-        keys = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+        known = now
+        unread = {key for key, value in was.items() if value is None}
+        keys = sorted(key for key in (was.keys() | now.keys()) - unread if was.get(key) != now.get(key))
         was, now = {key: was.get(key) for key in keys}, {key: now.get(key) for key in keys}
+        now = None if keys and all(key in known and known[key] is None for key in keys) else now
     if was is not None and now is None:
         yield _finding(rule, subject, was, now, "unknown")
     elif was is not None and was != now:

@@ -29,7 +29,13 @@ def hop(bdf, role, device_id, vendor_id="1002", speed=32.0, width=16):
         "width": width,
         "max_speed_gts": speed,
         "max_width": width,
-        "aspm": {"l0s": False, "l1": False},
+        "answers": True,
+        "samples_gts": [speed],
+        "target_speed_gts": speed,
+        "autonomous_speed": True,
+        "aspm": {"l0s": False, "l1": False, "supported": ["l0s", "l1"], "source": "config"},
+        "aer": {"correctable": 0, "nonfatal": 0, "fatal": 0},
+        "device_errors": [],
     }
 
 
@@ -52,7 +58,7 @@ def gpu(number, device_id="74a1", speed=32.0):
         "vbios": "113-M3000100-102",
         "numa_node": number // 4,
         "memory_bytes": 206141652992,
-        "firmware": {"psp_sos": "0x36024b"},
+        "firmware": {"sos": {"scheme": "hex_bytes", "value": "00.36.02.4B", "sources": {"sysfs": "0x0036024b"}}},
         "board": {"product_name": "AMD Instinct", "product_number": "102-G30211-0C", "form": "oam"},
         "render_nodes": [f"renderD{128 + number}"],
         "compute_nodes": 1,
@@ -65,8 +71,12 @@ def gpu(number, device_id="74a1", speed=32.0):
         "performance_level": "auto",
         "aer": {"correctable": 0, "nonfatal": 0, "fatal": 0},
         "ras": {"umc": {"ue": 0, "ce": 0}},
+        "busy_percent": 0,
+        "link_levels": None,
         "bad_pages": 0,
-        "temperatures": {"junction": 41.0, "mem": 38.0},
+        "bad_pages_by_state": {"reserved": 0, "pending": 0, "failed": 0},
+        "temperatures": {"junction": {"celsius": 41.0, "critical": 100.0, "emergency": 105.0}},
+        "power": {"watts": 132.0, "cap_watts": 750.0},
         "link": [
             hop(f"0000:{bus}:00.0", "gpu", device_id, speed=speed),
             hop(f"0000:{number:x}2:00.0", "board_switch", "1501", speed=speed),

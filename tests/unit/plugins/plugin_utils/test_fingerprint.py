@@ -51,6 +51,8 @@ MOVES = {
     "problems": [{"subset": "x"}],
     "gpus.0.performance_level": "high",
     "gpus.0.bad_pages": 1,
+    "gpus.0.firmware.pldm_bundle": {"scheme": "dotted", "value": "01.26.00.04", "sources": {"amd-smi": "01.26.00.04"}},
+    "gpus.0.firmware.sos.sources": {"sysfs": "0x0036024b", "amd-smi": "00.36.02.4B"},
 }
 STAYS = {
     "node.machine_id": "other",
@@ -58,6 +60,7 @@ STAYS = {
     "node.kernel.next_boot_cmdline": ["x"],
     "gpus.0.unique_id": "other",
     "gpus.0.vbios": "other",
+    "gpus.0.firmware.sos.value": "00.36.02.56",
     "gpus.0.link.3.max_width": 8,
     "gpus.0.partition.compute": "CPX",
     "driver.version": "6.8.5",
@@ -166,10 +169,27 @@ def test_a_kernel_that_waited_for_the_reboot_is_no_finding_and_any_other_is():
     assert [row["rule"] for row in compare_before_after(before, stayed)] == ["after.kernel", "after.cmdline"]
 
 
+def firmware_row(value, source="sysfs"):
+    return {"scheme": "integer", "value": value, "sources": {source: value}}
+
+
 def test_of_a_firmware_table_only_what_differs_is_told():
-    before = change(facts(), "gpus.0.firmware", {"sos": "1", "smc": "2"})
-    (row,) = compare_before_after(before, change(before, "gpus.0.firmware.smc", "3"))
-    assert (row["expected"], row["observed"]) == ('{"smc": "2"}', '{"smc": "3"}')
+    before = change(facts(), "gpus.0.firmware", {"mec": firmware_row("1"), "rlc": firmware_row("2")})
+    (row,) = compare_before_after(before, change(before, "gpus.0.firmware.rlc", firmware_row("3")))
+    assert (row["rule"], row["expected"], row["observed"]) == ("after.firmware", '{"rlc": "2"}', '{"rlc": "3"}')
+    assert compare_before_after(before, change(before, "gpus.0.firmware.rlc", firmware_row("3")), ["firmware"]) == []
+
+
+@pytest.mark.parametrize(("was", "now", "verdicts"), [("1", None, ["unknown"]), (None, "1", []), ("1", "2", ["fail"])])
+def test_firmware_that_cannot_be_read_any_more_is_unknown(was, now, verdicts):
+    before = change(facts(), "gpus.0.firmware.sos.value", was)
+    found = compare_before_after(before, change(before, "gpus.0.firmware.sos.value", now))
+    assert [row["verdict"] for row in found] == verdicts
+
+
+def test_firmware_that_only_amd_smi_tells_is_not_missed_where_it_was_not_asked():
+    before = change(facts(), "gpus.0.firmware.pldm_bundle", firmware_row("1", "amd-smi"))
+    assert compare_before_after(before, facts()) == []
 
 
 @pytest.mark.parametrize(
