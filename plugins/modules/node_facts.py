@@ -105,9 +105,9 @@ ansible_facts:
               type: bool
               sample: true
             firmware:
-              description: Versions of the firmware blocks the GPU has, by the kernel's name of the block. C(scheme) tells
-                how versions of the block compare, C(value) is the version in its one form, and C(sources) is what each
-                source wrote.
+              description: Versions of the firmware blocks the GPU has, by the kernel's name of the block. C(scheme)
+                tells how versions of the block compare, C(value) is the version in its one form, and C(sources) is
+                what each source wrote.
               returned: with subset C(firmware)
               type: dict
               sample: {"sos": {"scheme": "hex_bytes", "value": "00.36.02.56", "sources": {"sysfs": "0x00360256"}}}
