@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import grub_next_entry
 from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE, read_tree
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, TransactionFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import (

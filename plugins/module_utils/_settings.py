@@ -9,12 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _apt, _kernel
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import (
-    GRUB_CFG,
-    grub_next_entry,
-    missing,
-    tokens,
-)
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import GRUB_CFG, grub_next_entry
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import missing, tokens
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     CommandFailed,
     FleetError,

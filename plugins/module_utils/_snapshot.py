@@ -17,7 +17,8 @@ import secrets
 from typing import Any, Callable
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _driver, _kernel, _sources
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import grub_next_entry
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import tokens
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import found
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     FleetError,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import grub_next_entry
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.packages import as_facts, driver_packages
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import Tree, in_tree_module_file, read_tree

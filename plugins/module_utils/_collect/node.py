@@ -6,7 +6,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import grub_next_entry, key_of, tokens
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import (
+    Menu,
+    new_kernels_cmdline,
+    read_menu,
+    rows,
+)
+from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import key_of, tokens
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
@@ -23,12 +29,15 @@ _OF_THE_LOADER = frozenset({"BOOT_IMAGE", "initrd"})
 def collect(host: Host, problems: list[dict]) -> dict:
     """The ``node`` part of the facts; sizes in bytes, uptime in seconds."""
     reading = Reading(host, problems, SUBSET)
+    menu = _menu(host, reading)
     facts = {
         "host": reading.text("/proc/sys/kernel/hostname"),
         "boot_id": reading.text("/proc/sys/kernel/random/boot_id"),
         "uptime_seconds": reading.parsed("/proc/uptime", _uptime),
         "machine_id": reading.text("/etc/machine-id"),
-        "kernel": _kernel(host, reading),
+        "kernel": _kernel(host, reading, menu),
+        "boot_loader": menu.loader if menu else None,
+        "boot_entries": rows(menu) if menu else None,
         "os": _os(reading),
         "secure_boot": _secure_boot(host, reading),
         "free_bytes": {place: _free(host, reading, place) for place in _PLACES},
@@ -43,18 +52,34 @@ def settings_of(cmdline: str) -> list[str]:
     return [token for token in tokens(cmdline) if key_of(token) not in _OF_THE_LOADER]
 
 
-def _kernel(host: Host, reading: Reading) -> dict:
+def _menu(host: Host, reading: Reading) -> Menu | None:
     try:
-        entry = grub_next_entry(host)
+        menu = read_menu(host)
     except FleetError as error:
-        reading.problem("next boot", str(error))
-        entry = None
+        reading.problem("boot entries", str(error))
+        return None
+    if menu.reason:
+        reading.problem("next boot", menu.reason)
+    return menu
+
+
+def _kernel(host: Host, reading: Reading, menu: Menu | None) -> dict:
+    entry = menu.next if menu else None
     return {
         "running": reading.text("/proc/sys/kernel/osrelease"),
         "cmdline": reading.parsed("/proc/cmdline", settings_of),
         "next_boot": entry.kernel if entry else None,
         "next_boot_cmdline": entry.cmdline if entry else None,
+        "new_kernels_cmdline": _new_kernels(host, reading),
     }
+
+
+def _new_kernels(host: Host, reading: Reading) -> list[str] | None:
+    try:
+        return new_kernels_cmdline(host)
+    except Unreadable as error:
+        reading.problem(error.subject, error.seen)
+        return None
 
 
 def _uptime(text: str) -> float | None:
@@ -77,6 +102,8 @@ def _secure_boot(host: Host, reading: Reading) -> bool | None:
     try:
         content = host.read_bytes(_SECURE_BOOT)
     except Unreadable as error:
+        if error.missing and _without_efi(host):
+            return False
         reading.problem("secure boot", "no EFI variable for it" if error.missing else error.seen)
         return None
     # Four bytes of attributes stand before the one byte of the variable.
@@ -84,6 +111,16 @@ def _secure_boot(host: Host, reading: Reading) -> bool | None:
         reading.problem("secure boot", f"not understood: {content[:8]!r}")
         return None
     return content[4] == 1
+
+
+def _without_efi(host: Host) -> bool:
+    """True where the machine was started by a BIOS, which knows no Secure Boot: its other tables are there."""
+    try:
+        names = host.list("/sys/firmware")
+    except Unreadable:
+        return False
+    # A container that hides the folder shows an empty one.
+    return bool(names) and "efi" not in names
 
 
 def _free(host: Host, reading: Reading, place: str) -> int | None:
