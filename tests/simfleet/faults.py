@@ -52,6 +52,7 @@ EFFECTS: dict[str, Effect] = {
         "boot", "the GPU's AER counters are not zero", {"index": _INT}, {"correctable": 0, "nonfatal": 0, "fatal": 0}
     ),
     "bad_pages": Effect("boot", "the GPU has retired memory pages", {"index": _INT}, {"pages": 1}),
+    "kernel_log": Effect("boot", "the kernel log holds this line, so many times", {"text": _TEXT}, {"count": 1}),
     "hot": Effect("boot", "the junction sensor of a GPU shows this temperature", {"index": _INT, "celsius": _NUM}),
     "ssh_flaps": Effect(
         "up", "after a boot sshd comes and goes: so many times, so long away and back", {}, {"times": 2, "seconds": 1.0}

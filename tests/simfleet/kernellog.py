@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from simfleet.pci import is_lower_end
@@ -10,6 +11,7 @@ from simfleet.pci import is_lower_end
 if TYPE_CHECKING:
     from simfleet.sysfs import View
 
+_LINE = re.compile(r"<([0-9]+)>\[ *([0-9.]+)\] (.*)")
 _X1_GBS = {2.5: 2.0, 5.0: 4.0, 8.0: 7.876, 16.0: 15.753, 32.0: 31.507}
 
 
@@ -46,6 +48,18 @@ def _slow_links(view: View) -> list[str]:
     return lines
 
 
+def _given_lines(view: View) -> list[str]:
+    rows = [fault.args for fault in view.faults if fault.effect == "kernel_log"]
+    return [row["text"] for row in rows for _time in range(row["count"])]
+
+
+def as_records(log: str) -> str:
+    """The same as /dev/kmsg gives it: `6,sequence,microseconds,-;text`."""
+    parsed = (_LINE.fullmatch(line) for line in log.splitlines())
+    rows = [(match[1], int(float(match[2]) * 1e6), match[3]) for match in parsed if match]
+    return "".join(f"{level},{number},{stamp},-;{text}\n" for number, (level, stamp, text) in enumerate(rows))
+
+
 def boot_log(view: View, kernel: str) -> str:
     """The text of the ring buffer, in the form `dmesg -F` reads: `<6>[    0.000000] ...`."""
     lines = [f"Linux version {kernel} (debian-kernel@lists.debian.org)", f"Command line: {' '.join(view.cmdline)}"]
@@ -63,4 +77,5 @@ def boot_log(view: View, kernel: str) -> str:
         if view.driver.version:
             lines.append(f"[drm] amdgpu version: {view.driver.version}")
         lines += _gpu_lines(view)
+    lines += _given_lines(view)
     return "".join(f"<6>[{number * 0.0173:12.6f}] {line}\n" for number, line in enumerate(lines))

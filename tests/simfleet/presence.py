@@ -12,7 +12,7 @@ from simfleet import space, sysfs, tree
 from simfleet.boot import Entry
 from simfleet.faults import Fault
 from simfleet.fleetfile import NodeSpec
-from simfleet.kernellog import boot_log
+from simfleet.kernellog import as_records, boot_log
 from simfleet.machines import PRODUCTS
 from simfleet.pci import apply_faults, build_bus
 
@@ -52,18 +52,26 @@ class Presence:
         view = self._view(boot)
         boot.shown = sysfs.build_tree(view)
         tree.write(boot.shown, space.fresh_tmpfs(self.root / "sys", "64m"))
-        (run / "kmsg").write_text(boot_log(view, boot.entry.kernel), encoding="utf-8")
+        self._log(boot, view)
         self._proc(boot)
         self._modules(boot)
         self._devices(boot)
 
     def renew(self, boot: Boot) -> None:
         """Bring /sys, /dev and the module list of the running node to what the boot is now."""
-        new = sysfs.build_tree(self._view(boot))
+        view = self._view(boot)
+        new = sysfs.build_tree(view)
+        self._log(boot, view)
         tree.change(boot.shown, new, self.root / "sys")
         boot.shown = new
         self._modules(boot)
         self._devices(boot)
+
+    def _log(self, boot: Boot, view: sysfs.View) -> None:
+        log = boot_log(view, boot.entry.kernel)
+        (self.root / "run" / "kmsg").write_text(log, encoding="utf-8")
+        (self.root / "dev" / "kmsg").write_text(as_records(log), encoding="utf-8")
+        (self.root / "dev" / "kmsg").chmod(0o600)
 
     def _proc(self, boot: Boot) -> None:
         kernel = boot.entry.kernel
