@@ -9,12 +9,12 @@ import json
 
 import pytest
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import COLLECTORS, gather, select
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import narrowest
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import MACHINES, RecordedHost
 
 NAMES = sorted(path.stem for path in MACHINES.glob("*.json"))
-ALL = list(COLLECTORS)
+ALL = select(["all"])
 
 
 class CountingHost(RecordedHost):
