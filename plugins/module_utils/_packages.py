@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is installed, read from the package manager's own files, so that no process is forked for it."""
+"""What is installed, by the package manager's own files; only rpm's database is asked of a program, rpm itself."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from typing import Callable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._versions import release_of_rocm_package
+from ansible_collections.fleetops.instinct.plugins.module_utils._rpm import newest_by_name, query
+from ansible_collections.fleetops.instinct.plugins.module_utils._versions import (
+    release_of_driver_package,
+    release_of_rocm_package,
+)
 
 DPKG_STATUS = "/var/lib/dpkg/status"
 APT_LISTS = "/var/lib/apt/lists"
 APT_STATES = "/var/lib/apt/extended_states"
 
 _NAMES = re.compile(
-    r"(rocm|hip|hsa-|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|libhsa-|libamdhip|"
+    r"(rocm|hip(?!ercontracer)|hsa-|amdgpu|amdrocm|amd-smi|rock-dkms|comgr|libhsa-|libamdhip|"
     r"roc(blas|fft|rand|solver|sparse|thrust|prim|alution|wmma|tracer|profiler|decode|jpeg|shmem)|"
     r"(miopen|migraphx|mivisionx|rccl|openmp-extras|composablekernel)(-|$))"
 )
@@ -43,25 +47,39 @@ _UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.decompress,
     ".xz": lzma.decompress,
 }
-_MANAGERS = (("apt", "/var/lib/dpkg/status"), ("zypper", "/etc/zypp/zypp.conf"), ("dnf", "/etc/dnf/dnf.conf"))
+_MANAGERS = (("apt", DPKG_STATUS), ("zypper", "/etc/zypp/zypp.conf"), ("dnf", "/etc/dnf/dnf.conf"))
+_FAMILIES = {"debian": "apt", "ubuntu": "apt", "suse": "zypper", "sles": "zypper", "rhel": "dnf", "fedora": "dnf"}
+_OS_ID = re.compile(r"^ID(?:_LIKE)?=(.*)$", re.MULTILINE)
+# Names that only AMD gives, names that AMD never gives, and AMD's way to write versions before the code of today.
+_ONLY_AMD = ("amdgpu", "amdrocm", "rock-dkms")
+_NEVER_AMD = ("lib", "python3-")
+_OLD_AMD_VERSION = re.compile(r"-rocm-rel-")
+_AMD_MAKER = re.compile(r"advanced micro devices|@amd\.com", re.IGNORECASE)
 
 
 class Package(NamedTuple):
     """One package of the node.
 
     ``state`` is installed, half-configured, half-installed, unpacked, config-files or not-installed; only the first
-    is installed. ``hold`` is true where the node's own package manager must not change it.
+    is installed. ``hold`` is true where the node's own package manager must not change it, None where that cannot be
+    told. ``maker`` is the maintainer or vendor that the package names, empty where it names none.
     """
 
     name: str
     version: str
     state: str
-    hold: bool
+    hold: bool | None
+    maker: str = ""
 
 
 def package_manager(host: Host) -> str | None:
-    """apt, dnf or zypper, told by the files each keeps; None where there is none of them."""
-    return next((name for name, path in _MANAGERS if host.exists(path)), None)
+    """apt, dnf or zypper, told by the files each keeps; None where there is none of them.
+
+    Where several are installed, the one of the operating system's own family is meant.
+    """
+    found = [name for name, path in _MANAGERS if host.exists(path)]
+    own = _own_manager(host) if len(found) > 1 else None
+    return own if own in found else next(iter(found), None)
 
 
 def is_amd_package(name: str, version: str) -> bool:
@@ -69,6 +87,16 @@ def is_amd_package(name: str, version: str) -> bool:
     if _NAMES.match(name):
         return True
     return release_of_rocm_package(version) is not None and _AMD_BUILD.search(version) is not None
+
+
+def is_foreign(package: Package) -> bool:
+    """True for a package under a name of AMD's with another maker, and without a release of AMD's in its version."""
+    if package.name.startswith((*_ONLY_AMD, *_NEVER_AMD)) or not _NAMES.match(package.name):
+        return False
+    if package.maker and _AMD_MAKER.search(package.maker):
+        return False
+    coded = release_of_rocm_package(package.version) or release_of_driver_package(package.version)
+    return not coded and not _OLD_AMD_VERSION.search(package.version)
 
 
 def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_package) -> dict[str, Package]:
@@ -82,8 +110,21 @@ def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_packag
         name = _field(stanza, "Package")
         version = _field(stanza, "Version")
         if name and wanted(name, version):
-            found[name] = _package(name, version, _field(stanza, "Status"))
+            found[name] = _package(name, version, _field(stanza, "Status"), _field(stanza, "Maintainer"))
     return found
+
+
+def rpm_packages(host: Host) -> tuple[dict[str, Package], set[str]]:
+    """AMD's packages that rpm knows, by name, and the names of those that are there twice; no hold is told.
+
+    :raises FleetError: where rpm cannot be asked, or gives no list of packages.
+    """
+    found, twice = newest_by_name(query(host), is_amd_package)
+    packages = {
+        name: Package(name, row.version, "half-installed" if name in twice else "installed", None, row.vendor)
+        for name, row in found.items()
+    }
+    return packages, twice
 
 
 def apt_automatic(host: Host) -> set[str]:
@@ -108,11 +149,19 @@ def apt_index(host: Host, folder: str = APT_LISTS) -> dict[str, set[str]] | None
     return _versions_by_name(texts)
 
 
-def _package(name: str, version: str, status: str) -> Package:
+def _own_manager(host: Host) -> str | None:
+    try:
+        words = " ".join(_OS_ID.findall(host.read("/etc/os-release"))).replace('"', " ").replace("'", " ").split()
+    except FleetError:
+        return None
+    return next((_FAMILIES[word] for word in words if word in _FAMILIES), None)
+
+
+def _package(name: str, version: str, status: str, maker: str) -> Package:
     words = status.split()
     if len(words) != 3 or words[2] not in _STATES:
         raise ParseError(DPKG_STATUS, f"{name} has the status {status!r}", "selection, error and state", "dpkg --audit")
-    return Package(name, version, _STATES[words[2]], words[0] == "hold")
+    return Package(name, version, _STATES[words[2]], words[0] == "hold", maker)
 
 
 def _field(stanza: str, key: str) -> str:

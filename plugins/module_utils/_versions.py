@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Versions: of releases, of AMD's packages, and Debian's order of versions."""
+"""Versions: of releases, of AMD's packages, and the orders that dpkg and rpm put versions in."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import P
 
 _RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
 _ENCODED = re.compile(
-    r"(?:[0-9]+:)?(?P<own>[0-9][0-9A-Za-z.+~]*)\.(?P<code>[0-9]{5,8})(?:-(?P<build>[0-9A-Za-z.+~]+))?"
+    r"(?:[0-9]+:)?(?P<own>[0-9][0-9A-Za-z.+~]*)\.(?P<code>[0-9]{5,8})(?:-(?P<build>[0-9A-Za-z.+~^_]+))?"
 )
 _DEBIAN = re.compile(
     r"(?:(?P<epoch>[0-9]{1,9}):)?(?P<upstream>[0-9A-Za-z][0-9A-Za-z.+~:-]*?)(?:-(?P<revision>[0-9A-Za-z.+~]+))?"
 )
 _PARTS = re.compile(r"([^0-9]*)([0-9]*)")
+_RPM = re.compile(r"(?:(?P<epoch>[0-9]{1,9}):)?(?P<version>[!-,.-9;-~]+)(?:-(?P<release>[!-,.-9;-~]+))?")
+_RPM_PARTS = re.compile(r"[0-9]+|[A-Za-z]+|[~^]")
+# In the order of rpm a text that ends stands between its two special marks.
+_MARKS = {"~": (0,), "^": (2,)}
+_END = (1,)
 
 
 def parse_version(text: str) -> tuple[int, ...]:
@@ -79,6 +84,16 @@ def compare_debian(a: str, b: str) -> int:
     return _compare_part(left[1], right[1]) or _compare_part(left[2], right[2])
 
 
+def compare_rpm(a: str, b: str) -> int:
+    """-1, 0 or 1 in the order of rpm: epoch, version, release; ``~`` sorts before the end of the text, ``^`` after it.
+
+    A missing epoch is 0, a missing release sorts before every other.
+
+    :raises ParseError: where either is not [epoch:]version[-release].
+    """
+    return _sign(_split_rpm(a), _split_rpm(b))
+
+
 def _sign(a: Any, b: Any) -> int:
     return (a > b) - (a < b)
 
@@ -103,6 +118,25 @@ def _split_debian(text: str) -> tuple[int, str, str]:
     if match is None or (match["epoch"] is None and ":" in match["upstream"]):
         raise ParseError("package version", f"{text!r}", "[epoch:]version[-revision]")
     return int(match["epoch"] or 0), match["upstream"], match["revision"] or ""
+
+
+def _split_rpm(text: str) -> tuple[int, list[tuple], list[tuple]]:
+    match = _RPM.fullmatch(str(text).strip())
+    if match is None:
+        raise ParseError("package version", f"{text!r}", "[epoch:]version[-release]")
+    return int(match["epoch"] or 0), _rpm_order(match["version"]), _rpm_order(match["release"] or "")
+
+
+def _rpm_order(part: str) -> list[tuple]:
+    return [*(_rpm_weight(piece) for piece in _RPM_PARTS.findall(part)), _END]
+
+
+def _rpm_weight(piece: str) -> tuple:
+    if piece in _MARKS:
+        return _MARKS[piece]
+    # Numbers may be longer than int() takes, so they are ordered by length, then as text.
+    digits = piece.lstrip("0")
+    return (4, len(digits), digits) if piece[0].isdigit() else (3, piece)
 
 
 def _compare_part(a: str, b: str) -> int:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading, whole_number
 from ansible_collections.fleetops.instinct.plugins.module_utils._deb822 import fields, split
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import is_amd_package
 from ansible_collections.fleetops.instinct.plugins.module_utils._sources import APT, addresses_amd, is_read
 
 _HOST = re.compile(r"://(?:[^@/\s]*@)?([^/:\s]+)")
+# What apt gives a repository that no pin names.
+_DISTRIBUTION = 500
 _AMD_ORIGIN = re.compile(r"repo\.radeon\.com|repo\.amd\.com")
 
 
@@ -25,7 +27,7 @@ def repositories(reading: Reading) -> list[dict] | None:
 
 
 def pins(reading: Reading, sources: list[dict]) -> list[str]:
-    """Preference files with a valid pin on AMD's packages or repositories; a pin that apt passes over is a problem."""
+    """Preference files whose pin prefers AMD's packages or repositories; one that apt passes over is a problem."""
     hosts = {match[1] for source in sources for match in _HOST.finditer(source["line"])}
     return [path for path in _pin_files(reading) if _pins_amd(reading, path, hosts)]
 
@@ -33,7 +35,7 @@ def pins(reading: Reading, sources: list[dict]) -> list[str]:
 def _lines(path: str, text: str) -> list[str]:
     if path.endswith(".sources"):
         return [line for stanza in split(text) for line in _one_line_form(fields(stanza))]
-    return [line.strip() for line in text.splitlines() if line.strip().startswith("deb ")]
+    return [line.strip() for line in text.splitlines() if line.strip().startswith(("deb ", "deb\t"))]
 
 
 def _one_line_form(stanza: dict[str, str]) -> list[str]:
@@ -60,10 +62,19 @@ def _present(reading: Reading, name: str, parts: list[str]) -> list[str]:
 
 def _pins_amd(reading: Reading, path: str, hosts: set[str]) -> bool:
     stanzas = [found for found in map(fields, split(reading.raw(path) or "")) if found]
-    if any(not {"package", "pin", "pin-priority"} <= stanza.keys() for stanza in stanzas):
+    whole = [stanza for stanza in stanzas if {"package", "pin", "pin-priority"} <= stanza.keys()]
+    if len(whole) < len(stanzas):
         reading.problem(path, "has a stanza without Package, Pin or Pin-Priority: apt does not take it for a pin")
-        stanzas = [stanza for stanza in stanzas if {"package", "pin", "pin-priority"} <= stanza.keys()]
-    return any(_is_on_amd(stanza, hosts) for stanza in stanzas)
+    return any(_prefers(reading, path, stanza) for stanza in whole if _is_on_amd(stanza, hosts))
+
+
+def _prefers(reading: Reading, path: str, stanza: dict[str, str]) -> bool:
+    priority = whole_number(stanza["pin-priority"])
+    if priority is None:
+        reading.problem(path, f"priority not understood: {stanza['pin-priority'][:60]!r}")
+    elif priority <= _DISTRIBUTION:
+        reading.problem(path, f"pins AMD's packages at {priority}: the distribution's stand at {_DISTRIBUTION}")
+    return priority is not None and priority > _DISTRIBUTION
 
 
 def _is_on_amd(stanza: dict[str, str], hosts: set[str]) -> bool:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.yum import is_locked, locks
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
-    DPKG_STATUS,
     Package,
     dpkg_packages,
     package_manager,
+    rpm_packages,
 )
 
 _OF_DRIVER = ("amdgpu-dkms", "amdgpu-core", "amdgpu-install", "rock-dkms")
@@ -42,12 +43,25 @@ def as_facts(packages: dict[str, Package] | None) -> dict[str, dict] | None:
 
 def _known(host: Host, reading: Reading) -> dict[str, Package] | None:
     manager = package_manager(host)
-    if manager != "apt":
-        reading.problem("packages", f"the database of {manager or 'an unknown package manager'} is not read")
+    if manager is None:
+        reading.problem("packages", "neither dpkg, dnf nor zypper is on the node")
         return None
     try:
-        found = dpkg_packages(host)
+        return _of_dpkg(host) if manager == "apt" else _of_rpm(host, reading, manager)
     except FleetError as error:
-        reading.problem(DPKG_STATUS, error.seen)
+        reading.problem(error.subject, error.seen)
         return None
-    return {name: package for name, package in found.items() if package.state != "not-installed"}
+
+
+def _of_dpkg(host: Host) -> dict[str, Package]:
+    return {name: package for name, package in dpkg_packages(host).items() if package.state != "not-installed"}
+
+
+def _of_rpm(host: Host, reading: Reading, manager: str) -> dict[str, Package]:
+    packages, twice = rpm_packages(host)
+    for name in sorted(twice):
+        reading.problem(name, "installed in two versions: a transaction broke off")
+    locked = locks(reading, manager)
+    if locked is None:
+        return packages
+    return {name: package._replace(hold=is_locked(name, locked)) for name, package in packages.items()}

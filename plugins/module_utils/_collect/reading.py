@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, Callable
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import CommandFailed, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Completed, Host, Stat
 
 
 class OnePass(Host):
-    """A host whose files, folders and links are read at most once: all collectors see the same moment."""
+    """A host that is read and asked at most once for each thing: all collectors see the same moment."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -52,8 +53,18 @@ class OnePass(Host):
     def sleep(self, seconds: float) -> None:
         self._host.sleep(seconds)
 
-    def run(self, *args: Any, **kwargs: Any) -> Completed:
-        return self._host.run(*args, **kwargs)
+    def run(
+        self, argv: builtins.list[str], timeout: float = 60.0, stdin: str = "", env: dict[str, str] | None = None
+    ) -> Completed:
+        key = ("run", repr((argv, stdin, env)))
+        if key not in self._seen:
+            try:
+                self._seen[key] = self._host.run(argv, timeout, stdin, env)
+            except CommandFailed as error:
+                self._seen[key] = error
+        if isinstance(self._seen[key], CommandFailed):
+            raise self._seen[key]
+        return self._seen[key]
 
     def _once(self, method: str, path: str) -> Any:
         key = (method, path)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.apt import pins, repositories
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect import apt, yum
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.mismatch import mismatch
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.packages import (
     as_facts,
     driver_packages,
@@ -16,7 +17,12 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.package
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._packages import Package, apt_index
+from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
+    Package,
+    apt_index,
+    is_foreign,
+    package_manager,
+)
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
 
 SUBSET = "rocm"
@@ -30,41 +36,67 @@ _CORE = re.compile(r"core-[0-9][0-9.]*")
 def collect(host: Host, problems: list[dict]) -> dict:
     """The ``rocm`` part of the facts."""
     reading = Reading(host, problems, SUBSET)
+    manager = package_manager(host)
     packages = rocm_packages(host, reading)
     # The driver subset tells what is wrong with these; a second row would say the same.
     driver = driver_packages(host, Reading(host, [], SUBSET))
-    sources = repositories(reading)
-    facts = {**_active(host, reading), **_installed(host, reading)}
+    facts = {**_folders(host, reading), "manager": manager}
     facts["packages"] = as_facts(packages)
-    facts["repositories"] = sources
-    facts["pins"] = pins(reading, sources or [])
-    facts["holds"] = None if packages is None else sorted(name for name, row in packages.items() if row.hold)
-    facts["obtainable"] = _obtainable(host, reading, packages, driver)
+    facts.update(_sources(host, reading, manager))
+    facts["holds"] = _holds(host, manager, packages)
+    facts["shadowing"] = _shadowing(packages)
+    facts["obtainable"] = _obtainable(host, reading, manager, packages, driver)
     reading.tell_absent("not there")
     return {"rocm": facts}
 
 
-def _active(host: Host, reading: Reading) -> dict:
+def release_in(text: str) -> str | None:
+    """The release in a version file: ``6.2.4-139`` is ``6.2.4``, ``6.4-47`` is ``6.4.0``; None where there is none."""
+    release = text.strip().split("-", 1)[0]
+    try:
+        numbers = parse_version(release)
+    except ParseError:
+        return None
+    return f"{release}.0" if len(numbers) == 2 else release
+
+
+def _folders(host: Host, reading: Reading) -> dict:
+    """What is active, and every installation side by side with what is left of others."""
+    facts: dict = {"active": None, "active_path": None, "installed": None, "layout": None, "leftovers": None}
+    path = _active_path(host, reading)
+    found = _installations(host, reading)
+    if path is not None:
+        facts["active"], facts["active_path"] = reading.parsed(f"{path}/{_VERSION}", release_in), path
+    if found is None:
+        return facts
+    if facts["active"]:
+        found.setdefault(str(path), facts["active"])
+    whole = {place: release for place, release in found.items() if release is not None}
+    facts["leftovers"] = [place for place in found if not host.exists(f"{place}/{_VERSION}")]
+    facts["installed"] = sorted(set(whole.values()), key=parse_version)
+    layouts = {"core" if _is_core(place) else "legacy" for place in whole}
+    facts["layout"] = "mixed" if len(layouts) > 1 else next(iter(layouts), None)
+    return facts
+
+
+def _active_path(host: Host, reading: Reading) -> str | None:
     path = host.realpath(_LINK)
     if not host.exists(path):
         reading.problem(_LINK, f"leads to {path}, which is not there" if path != _LINK else "not there")
-        return {"active": None, "active_path": None}
+        return None
     # From 7.14 /opt/rocm is a folder of links, of which this one leads into the active release.
     core = host.realpath(f"{_LINK}/bin").rsplit("/", 1)[0]
-    path = core if _CORE.fullmatch(core.rsplit("/", 1)[-1]) else path
-    return {"active": reading.parsed(f"{path}/{_VERSION}", _release), "active_path": path}
+    return core if _is_core(core) else path
 
 
-def _installed(host: Host, reading: Reading) -> dict:
+def _installations(host: Host, reading: Reading) -> dict[str, str | None] | None:
+    """The release of each folder of a release, None in one without a version; None where /opt cannot be read."""
     names = _opt(host, reading)
     if names is None:
-        return {"installed": None, "layout": None}
+        return None
     legacy = [f"/opt/{name}" for name in names if _LEGACY.fullmatch(name)]
     core = [f"{_LINK}/{name}" for name in _listed(host, _LINK) if _CORE.fullmatch(name)]
-    found = {path: _release_at(host, reading, path) for path in [*legacy, *core]}
-    releases = sorted({release for release in found.values() if release}, key=parse_version)
-    layouts = {"core" if path in core else "legacy" for path, release in found.items() if release}
-    return {"installed": releases, "layout": layouts.pop() if len(layouts) == 1 else "mixed" if layouts else None}
+    return {host.realpath(path): _release_at(host, reading, path) for path in [*legacy, *core]}
 
 
 def _opt(host: Host, reading: Reading) -> list[str] | None:
@@ -76,19 +108,11 @@ def _opt(host: Host, reading: Reading) -> list[str] | None:
 
 
 def _release_at(host: Host, reading: Reading, path: str) -> str | None:
-    if not host.exists(f"{path}/{_VERSION}"):
-        reading.problem(path, f"has no {_VERSION}: a leftover, not a release")
-        return None
-    return reading.parsed(f"{path}/{_VERSION}", _release)
+    return reading.parsed(f"{path}/{_VERSION}", release_in) if host.exists(f"{path}/{_VERSION}") else None
 
 
-def _release(text: str) -> str | None:
-    release = text.strip().split("-", 1)[0]
-    try:
-        parse_version(release)
-    except ParseError:
-        return None
-    return release
+def _is_core(path: str) -> bool:
+    return bool(_CORE.fullmatch(path.rsplit("/", 1)[-1]))
 
 
 def _listed(host: Host, path: str) -> list[str]:
@@ -98,12 +122,57 @@ def _listed(host: Host, path: str) -> list[str]:
         return []
 
 
-def _obtainable(host: Host, reading: Reading, *groups: dict[str, Package] | None) -> dict[str, bool | None] | None:
+def _sources(host: Host, reading: Reading, manager: str | None) -> dict:
+    """Repositories and pins, as the node's package manager is configured."""
+    if manager is None:
+        return {"repositories": None, "pins": None}
+    if manager == "apt":
+        sources = apt.repositories(reading)
+        pins: list[str] | None = apt.pins(reading, sources or [])
+    else:
+        sources, pins = yum.repositories(reading, manager), yum.pins(reading, manager)
+    release = _text(host, "/etc/os-release")
+    rows = sources and [{**row, "mismatch": mismatch(row["line"], release)} for row in sources]
+    return {"repositories": rows, "pins": pins}
+
+
+def _holds(host: Host, manager: str | None, packages: dict[str, Package] | None) -> list[str] | None:
+    if packages is None or any(row.hold is None for row in packages.values()):
+        return None
+    held = sorted(name for name, row in packages.items() if row.hold)
+    if manager == "apt" or manager is None:
+        return held
+    # The collector of packages told what is wrong with these files.
+    locked = yum.locks(Reading(host, [], SUBSET), manager)
+    return None if locked is None else yum.held_names(list(packages), locked)
+
+
+def _shadowing(packages: dict[str, Package] | None) -> list[dict] | None:
+    if packages is None:
+        return None
+    foreign = [row for row in packages.values() if row.state != "config-files" and is_foreign(row)]
+    return [
+        {"name": row.name, "version": row.version, "why": f"not AMD's, but of {row.maker or 'the distribution'}"}
+        for row in sorted(foreign)
+    ]
+
+
+def _obtainable(
+    host: Host, reading: Reading, manager: str | None, *groups: dict[str, Package] | None
+) -> dict[str, bool | None] | None:
     if any(group is None for group in groups):
         return None
     installed = [row for group in groups if group for row in group.values() if row.state != "config-files"]
-    index = apt_index(host) if installed else {}
+    index = (apt_index(host) if manager == "apt" else None) if installed else {}
     if index is None:
-        reading.problem("obtainable", "the package lists of apt cannot be read")
+        are = "cannot be" if manager == "apt" else "are not"
+        reading.problem("obtainable", f"the package lists of {manager} {are} read")
         return {row.name: None for row in installed}
     return {row.name: row.version in index.get(row.name, ()) for row in sorted(installed)}
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return host.read(path)
+    except Unreadable:
+        return ""

@@ -19,6 +19,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._packages import
     apt_index,
     dpkg_packages,
     is_amd_package,
+    is_foreign,
     package_manager,
 )
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
@@ -97,6 +98,7 @@ def test_packages_of_amd_are_known_by_name_or_version(name, version):
         ("libdrm-amdgpu1", "2.4.114-1+b1"),
         ("firmware-amd-graphics", "20230210-5"),
         ("microcode", "1.25012-1"),
+        ("hipercontracer", "2.0.8-1"),
     ],
 )
 def test_packages_of_the_distribution_are_not_amds(name, version):
@@ -137,3 +139,48 @@ def test_no_folder_of_lists_is_unknown_not_empty():
 )
 def test_the_package_manager_is_told_by_its_files(path, manager):
     assert package_manager(RecordedHost({"files": {path: ""}})) == manager
+
+
+@pytest.mark.parametrize(
+    "files, os_release, manager",
+    [
+        (["/var/lib/dpkg/status", "/etc/dnf/dnf.conf"], 'ID="rocky"\nID_LIKE="rhel centos fedora"\n', "dnf"),
+        (["/var/lib/dpkg/status", "/etc/dnf/dnf.conf"], "ID=debian\n", "apt"),
+        (["/etc/zypp/zypp.conf", "/etc/dnf/dnf.conf"], "ID=fedora\n", "dnf"),
+        (["/etc/zypp/zypp.conf", "/etc/dnf/dnf.conf"], 'ID="sles"\nID_LIKE="suse"\n', "zypper"),
+        (["/var/lib/dpkg/status", "/etc/dnf/dnf.conf"], "ID=other\n", "apt"),
+    ],
+)
+def test_of_several_package_managers_the_operating_systems_own_is_meant(files, os_release, manager):
+    host = RecordedHost({"files": {**dict.fromkeys(files, ""), "/etc/os-release": os_release}})
+    assert package_manager(host) == manager
+
+
+@pytest.mark.parametrize(
+    "name, version, maker",
+    [
+        ("rocminfo", "5.7.1-3", ""),
+        ("rocm-cmake", "6.0.0-1", "Ubuntu Developers <x@lists.example>"),
+        ("hipcc", "5.7.1-3", "Debian ROCm Team <x@lists.example>"),
+        ("rocm-smi", "6.4.1-1.fc42", "Fedora Project"),
+    ],
+)
+def test_a_package_of_the_distribution_under_a_name_of_amds_is_foreign_a05(name, version, maker):
+    assert is_foreign(Package(name, version, "installed", False, maker))
+
+
+@pytest.mark.parametrize(
+    "name, version, maker",
+    [
+        ("rocm-cmake", "0.14.0.60303-74~24.04", ""),
+        ("rocm-device-libs", "1.0.0.637-rocm-rel-4.0-23-db8c0c3", ""),
+        ("rocm-dev", "2.1.96-1", "Advanced Micro Devices, Inc."),
+        ("rocminfo", "1.0.0-1", "ROCm Support <rocminfo.support@amd.com>"),
+        ("rock-dkms", "1:4.3-59", ""),
+        ("amdrocm10.0-gfx942", "10.0.1-7", ""),
+        ("libamdhip64-5", "5.7.1-3", "Debian ROCm Team <x@lists.example>"),
+        ("procmail", "3.22", ""),
+    ],
+)
+def test_packages_of_amd_and_names_amd_does_not_give_are_not_foreign(name, version, maker):
+    assert not is_foreign(Package(name, version, "installed", False, maker))

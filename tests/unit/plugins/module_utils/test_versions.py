@@ -16,12 +16,14 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import P
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import (
     compare,
     compare_debian,
+    compare_rpm,
     module_of_driver_package,
     parse_version,
     release_of_driver_package,
     release_of_rocm_package,
 )
 
+RPM = st.from_regex(r"([0-3]:)?[0-9a-cA-C.+~^_]{1,7}(-[0-9a-c+.~^_]{1,5})?", fullmatch=True)
 DEBIAN = st.from_regex(r"([0-3]:)?[0-9][0-9a-cA-C.+~]{0,6}(-[0-9a-c+.~]{1,5})?", fullmatch=True)
 
 
@@ -58,6 +60,9 @@ def test_a_release_survives_the_round_trip(numbers):
         ("0.42.0.40000-23", "4.0.0"),
         ("10.0.1.100001-7", "10.0.1"),
         ("6.10.5.60301", "6.3.1"),
+        ("7.5.0.60401-83.el9", "6.4.1"),
+        ("6.4.1.60401-83.sles156", "6.4.1"),
+        ("6.4.1.60401-83.el9_5", "6.4.1"),
     ],
 )
 def test_the_release_of_a_rocm_package_is_what_it_encodes(version, release):
@@ -78,6 +83,8 @@ def test_a_package_of_the_distribution_encodes_no_release(version):
         ("1:6.19.0.31200000-2307534.24.04", "31.20.0", ("6.19.0", "2307534.24.04")),
         ("1:6.12.12.60404-2202139.22.04", "6.4.4", ("6.12.12", "2202139.22.04")),
         ("1:5.13.20.22.10.50103-1420322", "5.1.3", ("5.13.20.22.10", "1420322")),
+        ("1:6.10.5.60301-2095006.el9", "6.3.1", ("6.10.5", "2095006.el9")),
+        ("1:6.14.14.30100200-2226257.el9", "30.10.2", ("6.14.14", "2226257.el9")),
         ("1:4.3-59", None, None),
     ],
 )
@@ -138,3 +145,49 @@ def test_debian_order_is_an_order(a, b, c):
 def test_debian_order_is_that_of_dpkg(a, b):
     relation = {-1: "lt", 0: "eq", 1: "gt"}[compare_debian(a, b)]
     assert subprocess.run(["dpkg", "--compare-versions", a, relation, b], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "older, newer",
+    [
+        ("1.0~rc1", "1.0"),
+        ("1.0", "1.0^git1"),
+        ("1.0^git1", "1.0.1"),
+        ("1.0~rc1^git1", "1.0~rc1.1"),
+        ("1.0a", "1.0.1"),
+        ("1.9", "1.10"),
+        ("1.0-1", "1:0.1-1"),
+        ("1.0", "1.0-1"),
+        ("6.4.1.60401-83.el9", "6.4.3.60403-128.el9"),
+        ("1:6.12.12.60404-2202139.el9", "1:6.14.14.30100200-2226257.el9"),
+        ("1.0-9.el9", "1.0-10.el9"),
+    ],
+)
+def test_the_order_of_rpm_knows_tilde_caret_epoch_and_release(older, newer):
+    assert compare_rpm(older, newer) == -1
+    assert compare_rpm(newer, older) == 1
+
+
+@pytest.mark.parametrize(
+    "a, b", [("1.0", "1_0"), ("1.05", "1.5"), ("0:1.0-1", "1.0-1"), ("2a", "2.a"), ("1.0.", "1.0")]
+)
+def test_what_rpm_takes_for_the_same_is_the_same(a, b):
+    assert compare_rpm(a, b) == 0
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1-2-3", "a:1", "1 0", "é", ":1", "1:"])
+def test_what_rpm_would_not_take_is_refused(text):
+    with pytest.raises(ParseError, match="package version"):
+        compare_rpm(text, "1.0")
+
+
+def test_a_number_of_any_length_is_compared():
+    assert compare_rpm("1" * 9000, "2" * 8999) == 1
+
+
+@given(RPM, RPM, RPM)
+def test_the_order_of_rpm_is_an_order(a, b, c):
+    assert compare_rpm(a, a) == 0
+    assert compare_rpm(a, b) == -compare_rpm(b, a)
+    if compare_rpm(a, b) <= 0 and compare_rpm(b, c) <= 0:
+        assert compare_rpm(a, c) <= 0

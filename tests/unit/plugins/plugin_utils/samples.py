@@ -159,15 +159,19 @@ def facts(
             "active_path": f"/opt/rocm-{rocm}",
             "installed": [rocm],
             "layout": "legacy",
+            "leftovers": [],
+            "manager": "apt",
             "packages": {"rocm-core": {"version": _ROCM_PACKAGES[rocm], "state": "installed", "hold": True}},
             "repositories": [
                 {
                     "file": "/etc/apt/sources.list.d/rocm.list",
                     "line": f"deb http://m.example/rocm/apt/{rocm} jammy main",
+                    "mismatch": None,
                 }
             ],
             "pins": ["/etc/apt/preferences.d/rocm-pin"],
             "holds": ["rocm-core", "amdgpu-dkms"],
+            "shadowing": [],
             "obtainable": {"rocm-core": True, "amdgpu-dkms": True},
         },
         "settings": {

@@ -128,8 +128,7 @@ def test_a_release_from_the_new_layout_is_found_behind_its_links():
 
 def test_a_folder_without_a_version_file_is_a_leftover_not_a_release():
     facts = gather("rocm", {"files": {"/opt/rocm-5.7.0/lib/x": ""}})
-    assert facts["rocm"]["installed"] == []
-    assert ["a leftover" in row["reason"] for row in facts["problems"] if row["subject"] == "/opt/rocm-5.7.0"] == [True]
+    assert (facts["rocm"]["installed"], facts["rocm"]["leftovers"]) == ([], ["/opt/rocm-5.7.0"])
 
 
 def test_no_opt_at_all_means_nothing_installed():
