@@ -30,8 +30,8 @@ def write_json(path: str | os.PathLike[str], value: Any, durable: bool = True) -
     write_text(path, json.dumps(value, ensure_ascii=False, separators=(",", ":")), durable)
 
 
-def write_text(path: str | os.PathLike[str], text: str, durable: bool = True) -> None:
-    """Replace a file, mode 0644: a reader sees the old file or the new one, never half of it.
+def write_text(path: str | os.PathLike[str], text: str, durable: bool = True, mode: int = 0o644) -> None:
+    """Replace a file: a reader sees the old file or the new one, never half of it.
 
     :param durable: wait until the disk has it; not needed for what the next audit writes anyway.
     :raises RecordError: where it cannot be written.
@@ -45,7 +45,7 @@ def write_text(path: str | os.PathLike[str], text: str, durable: bool = True) ->
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
+        os.chmod(temporary, mode)
         os.replace(temporary, path)
     except OSError as problem:
         if temporary and os.path.exists(temporary):
