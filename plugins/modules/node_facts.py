@@ -22,6 +22,8 @@ options:
         (identity, driver, partition), V(link) (each PCI Express hop with its AER counters), V(firmware) (blocks and
         VBIOS), V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings)
         (kernel settings), V(ras) (memory errors, retired pages, heat) and V(activity) (processes that have a GPU open).
+      - V(lspci) starts C(lspci) and fills what V(link) left open, with a row in RV(ansible_facts.instinct.problems) where
+        the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
     type: list
     elements: str
     default: [all]
@@ -118,7 +120,8 @@ ansible_facts:
               sample: {"compute": "SPX", "memory": "NPS1"}
             link:
               description: Hops from the GPU up to the root port with speed in GT/s and width in lanes, what each could
-                do, and ASPM. C(role) is C(gpu), C(board_switch), C(switch) or C(root_port).
+                do, all readings of the speed, ASPM, AER counters, sticky error bits and whether the device answers.
+                C(role) is C(gpu), C(board_switch), C(switch) or C(root_port).
               returned: with subset C(link)
               type: list
               elements: dict
@@ -128,21 +131,27 @@ ansible_facts:
               returned: with subset C(link)
               type: dict
               sample: {"correctable": 0, "nonfatal": 0, "fatal": 0}
+            busy_percent:
+              description: Load of the GPU; with C(link_levels), the speeds and widths its power management uses, it
+                tells whether an idle GPU explains a slow link.
+              returned: with subset C(link)
+              type: int
+              sample: 0
             ras:
               description: Uncorrectable, correctable and deferred errors by block since the driver was loaded.
               returned: with subset C(ras)
               type: dict
               sample: {"umc": {"ue": 0, "ce": 0}}
             bad_pages:
-              description: Number of memory pages that are retired or about to be.
+              description: Number of memory pages that are retired or about to be; by state in C(bad_pages_by_state).
               returned: with subset C(ras)
               type: int
               sample: 0
             temperatures:
-              description: Degrees Celsius by sensor.
+              description: Degrees Celsius by sensor, with the limits the device itself has; C(power) is in watts.
               returned: with subset C(ras)
               type: dict
-              sample: {"junction": 41.0, "mem": 38.0}
+              sample: {"junction": {"celsius": 41.0, "critical": 100.0, "emergency": 105.0}}
         driver:
           description: What is loaded and from where, what is installed, builds of dkms per kernel, leftovers of old
             versions, and whether the kernel that boots next has the installed driver.
