@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The project's own data: products, releases, windows, advice. The only reader of the YAML files beside it.
+"""The project's own data: products, releases, windows, advice, signatures. The only reader of the YAML files beside it.
 
 The code is the package itself: beside a folder ``catalog``, ansible-core does not find a ``catalog.py``.
 """
@@ -21,7 +21,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_FILES = ("products.yml", "rocm_releases.yml", "settings.yml")
+_FILES = ("products.yml", "rocm_releases.yml", "settings.yml", "log_signatures.yml")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -40,14 +40,16 @@ class Catalog:
     """What the catalog files hold, with the questions the rules ask.
 
     ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` is the
-    content of settings.yml; ``digest`` changes with any byte of any file.
+    content of settings.yml; ``signatures`` are those of log_signatures.yml by id, each with its source in words;
+    ``digest`` changes with any byte of any file.
     """
 
-    def __init__(self, products: dict, releases: dict, settings: dict, digest: str) -> None:
+    def __init__(self, products: dict, releases: dict, settings: dict, log: dict, digest: str) -> None:
         self.products: dict[str, dict] = {row["name"]: row for row in products["products"]}
         self.announced: dict[str, dict] = {row["name"]: row for row in products["announced"]}
         self.retired: dict[str, dict] = {row["name"]: row for row in products["retired"]}
         self.settings = settings
+        self.signatures = {row["id"]: {**row, "source": log["sources"][row["source"]]} for row in log["signatures"]}
         self.digest = digest
         self.releases = {row["rocm"]: row for row in _rows(releases, "release")}
         self.drivers = _drivers(self.releases, _rows(releases, "driver"))
@@ -158,7 +160,7 @@ def load_catalog() -> Catalog:
                 path, f"cannot be read: {problem}", "a file of this collection", "install it again"
             ) from problem
         digest.update(name.encode() + b"\0" + text + b"\0")
-    return Catalog(contents[0], contents[1], contents[2], f"sha256:{digest.hexdigest()}")
+    return Catalog(contents[0], contents[1], contents[2], contents[3], f"sha256:{digest.hexdigest()}")
 
 
 def _rows(document: dict, kind: str, plural: str = "") -> list[dict]:
