@@ -180,7 +180,7 @@ def mixed_versions(text: str) -> str | None:
 
 def last_line(text: str) -> str:
     """The last line with something on it, cut: of a traceback the one that says what happened."""
-    lines = _lines(text[-10 * _LENGTH :])
+    lines = [line for line in _lines(text[-10 * _LENGTH :]) if not line.startswith("===")]
     return lines[-1] if lines else ""
 
 
