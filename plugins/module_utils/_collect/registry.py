@@ -13,25 +13,28 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect import 
     firmware,
     gpu,
     link,
+    lspci,
     node,
     platform,
     ras,
     rocm,
     settings,
+    smi,
 )
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import OnePass
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reconcile import reconcile
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 SCHEMA = 1
 # Subsets that add to the rows of the GPUs; the others fill the key of their own name, but for one.
-_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, firmware.SUBSET, ras.SUBSET})
+_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, firmware.SUBSET, ras.SUBSET, lspci.SUBSET, smi.SUBSET})
 # Gathered by name only: they start other programs, or read much.
-SLOW: frozenset[str] = frozenset()
+SLOW: frozenset[str] = frozenset({lspci.SUBSET, smi.SUBSET})
 _KEYS = {activity.SUBSET: "holders"}
 COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
     collector.SUBSET: collector.collect
-    for collector in (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity)
+    for collector in (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity, lspci, smi)
 }
 
 
@@ -57,6 +60,9 @@ def gather(host: Host, subsets: list[str]) -> dict:
     facts: dict = {"schema": SCHEMA}
     for subset in subsets:
         _merge(facts, _collected(subset, once, problems))
+    if "gpus" in facts:
+        facts["gpus"], found = reconcile(facts["gpus"])
+        problems += found
     facts["problems"] = _without_repeats(problems)
     return facts
 
@@ -74,9 +80,22 @@ def _merge(facts: dict, fragment: dict) -> None:
     for key, value in fragment.items():
         if key == "gpus" and value is not None and facts.get("gpus") is not None:
             for known, added in zip(facts["gpus"], value):
-                known.update(added)
+                _fill(known, added)
         else:
             facts[key] = value
+
+
+def _fill(known: dict, added: dict) -> None:
+    """Add what is new; what an earlier subset has read stays, and what it left null is filled, down to each hop."""
+    for key, value in added.items():
+        mine = known.get(key)
+        if isinstance(mine, dict) and isinstance(value, dict):
+            _fill(mine, value)
+        elif key == "link" and isinstance(mine, list) and isinstance(value, list):
+            for hop, more in zip(mine, value):
+                _fill(hop, more)
+        elif mine is None:
+            known[key] = value
 
 
 def _without_repeats(problems: list[dict]) -> list[dict]:
