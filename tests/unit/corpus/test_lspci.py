@@ -50,7 +50,9 @@ DEVICES = {
         f"0000:{bus}:00.0": {"speed_gts": None, "reason": _BRIEF} for bus in ("4c", "63", "cc", "e3", "4a", "61")
     },
     "lspci/mi300a-domains-usb-clash.txt": {f"{domain:04x}:01:00.0": {"reason": _BRIEF} for domain in range(4)},
-    "lspci/mi300x-lspci-brief-8gpu-doc.txt": {f"0000:{bus}:00.0": {} for bus in ("05", "26", "46", "65", "85", "a6", "c6", "e5")},
+    "lspci/mi300x-lspci-brief-8gpu-doc.txt": {
+        f"0000:{bus}:00.0": {"reason": _BRIEF} for bus in ("05", "26", "46", "65", "85", "a6", "c6", "e5")
+    },
     "lspci/mi300x-vf-guest-virtio-switch.txt": {
         "0000:83:00.0": {"vendor_id": "1002", "device_id": "74b5", "class": "1200", "speed_gts": None}
     },
