@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect import smi
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.smi_command import locate
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
 
+SCHEMAS = Path(__file__).parents[5] / "docs" / "schemas"
 PATH = "/opt/rocm/bin/amd-smi"
 STATIC = "static --asic --bus --vbios --board --driver --ras"
 METRIC = "metric --pcie --ecc"
@@ -300,3 +303,26 @@ def test_any_answer_gives_rows_and_no_traceback(text, command):
     gpus, problems = collected(machine({**answers(), command: text}))
     assert list(gpus) == [bdf(bus) for bus in BUSES]
     assert all(reason for _subject, reason in problems)
+
+
+def test_it_is_gathered_by_name_only_and_joined_with_the_kernels_firmware():
+    assert smi.SUBSET not in select(["all"])
+    host = machine(answers(), files={f"/sys/bus/pci/devices/{bdf('05')}/fw_version/mec_fw_version": "0x000080b0\n"})
+    facts = gather(host, select(["firmware", "smi"]))
+    rows = facts["gpus"][0]["firmware"]
+    assert (rows["mec"]["value"], rows["pldm_bundle"]["value"], rows["ifwi"]["value"]) == (
+        "32944", "01.25.03.12", "00159017",
+    )  # fmt: skip
+    told = {"subset": "smi", "subject": f"{bdf('05')} firmware mec", "reason": "sysfs says 32944, amd-smi says 32945"}
+    assert told in facts["problems"]
+
+
+def test_what_comes_out_is_of_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((SCHEMAS / "facts.json").read_text(encoding="utf-8"))
+    rows = schema["properties"]["gpus"]["items"]["properties"]["smi"]
+    gpus, _problems = collected(
+        machine({**answers([bdf(bus) for bus in BUSES[1:]]), "bad-pages": "", "firmware": "[]"})
+    )
+    for row in gpus.values():
+        jsonschema.validate(row, rows)
