@@ -23,6 +23,25 @@ _OF_BLOCK = {
     **dict.fromkeys(("smc", "pldm_bundle"), "dotted"),
     "ifwi": "ifwi",
 }
+# Names of amd-smi (amdsmi.h, AMDSMI_FW_ID_*) whose block the kernel calls otherwise; SRLC, SRLG and SRLS are the
+# lists that the RLC saves and restores.
+_NAMES = {
+    "cp_mec1": "mec",
+    "cp_mec2": "mec2",
+    "cp_me": "me",
+    "cp_pfp": "pfp",
+    "cp_ce": "ce",
+    "cp_mes": "mes",
+    "cp_mes_kiq": "mes_kiq",
+    "sdma0": "sdma",
+    "sdma1": "sdma2",
+    "pm": "smc",
+    "psp_sosdrv": "sos",
+    "psp_asd": "asd",
+    "rlc_restore_list_cntl": "rlc_srlc",
+    "rlc_restore_list_gpm_mem": "rlc_srlg",
+    "rlc_restore_list_srm_mem": "rlc_srls",
+}
 _LARGEST = 2**32 - 1
 _NUMBER = re.compile(r"0[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10})")
 _HEX_GROUPS = re.compile(r"[0-9a-fA-F]{1,2}(?:\.[0-9a-fA-F]{1,2}){2,3}")
@@ -34,6 +53,12 @@ _PART = re.compile(r"(?=.*[0-9])[A-Z0-9]+(?:-[A-Z0-9_.]+)+")
 
 # Versions of these kinds are the same or other, never older or newer.
 _UNORDERED = ("part_number", "name")
+
+
+def block_of(name: str) -> str:
+    """The kernel's name of a firmware block of amd-smi or rocm-smi; its own in lower case where the kernel has none."""
+    own = "_".join(name.lower().replace("-", " ").split())
+    return _NAMES.get(own, own)
 
 
 def scheme_of(block: str) -> str:

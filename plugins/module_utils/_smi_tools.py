@@ -28,31 +28,6 @@ _TOOL_LINE = re.compile(r"AMDSMI Tool: ([0-9][0-9.]{0,20})")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 _NO_PAGES = "no bad pages found"
 _PAGE_LISTS = ("retired", "pending", "un_res")
-# Names of amd-smi (amdsmi.h, AMDSMI_FW_ID_*) whose block the kernel calls otherwise; SRLC, SRLG and SRLS are the
-# lists that the RLC saves and restores.
-_BLOCKS = {
-    "cp_mec1": "mec",
-    "cp_mec2": "mec2",
-    "cp_me": "me",
-    "cp_pfp": "pfp",
-    "cp_ce": "ce",
-    "cp_mes": "mes",
-    "cp_mes_kiq": "mes_kiq",
-    "sdma0": "sdma",
-    "sdma1": "sdma2",
-    "pm": "smc",
-    "psp_sosdrv": "sos",
-    "psp_asd": "asd",
-    "rlc_restore_list_cntl": "rlc_srlc",
-    "rlc_restore_list_gpm_mem": "rlc_srlg",
-    "rlc_restore_list_srm_mem": "rlc_srls",
-}
-
-
-def block_of(name: str) -> str:
-    """The kernel's name of a firmware block of amd-smi or rocm-smi; its own in lower case where the kernel has none."""
-    own = "_".join(name.lower().replace("-", " ").split())
-    return _BLOCKS.get(own, own)
 
 
 def static(row: dict) -> dict:

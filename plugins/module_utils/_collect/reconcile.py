@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.smi import SUBSET
-from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import is_absent, scheme_of, value_of
-from ansible_collections.fleetops.instinct.plugins.module_utils._smi_tools import block_of
+from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import (
+    block_of,
+    is_absent,
+    scheme_of,
+    value_of,
+)
 
 _LINK = {"speed_gts": "link speed in GT/s", "width": "link width"}
 
@@ -27,7 +30,7 @@ def reconcile(gpus: list[dict] | None) -> tuple[list[dict] | None, list[dict]]:
         known = {**gpu, "firmware": _firmware(gpu)} if gpu.get("smi") and "firmware" in gpu else gpu
         joined.append(known)
         for what, reason in (*_disagreements(known), *_not_understood(known)):
-            problems.append({"subset": SUBSET, "subject": f"{gpu.get('bdf')} {what}", "reason": reason})
+            problems.append({"subset": "smi", "subject": f"{gpu.get('bdf')} {what}", "reason": reason})
     return (gpus if gpus is None else joined), problems
 
 

@@ -13,7 +13,13 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _smi, _smi_tools
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.smi import _owners
-from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import compare, is_absent, scheme_of, value_of
+from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import (
+    block_of,
+    compare,
+    is_absent,
+    scheme_of,
+    value_of,
+)
 from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import members, names, text
 
 GENERATED, OLD, NEW = "amd-smi-generated", "amdsmi-changelog", "amdsmi-changelog-7.1"
@@ -197,7 +203,7 @@ def test_bad_pages_of_every_gpu(name):
 @pytest.mark.parametrize("name", FIRMWARE)
 def test_firmware_in_its_one_form(name):
     for row in rows(name):
-        told = {_smi_tools.block_of(key): version for key, version in _smi_tools.firmware(row).items()}
+        told = {block_of(key): version for key, version in _smi_tools.firmware(row).items()}
         values = {block: value_of(block, version) for block, version in told.items()}
         assert part(values, FIRMWARE[name]) == FIRMWARE[name]
         assert None not in values.values()
@@ -240,7 +246,7 @@ def test_the_layout_of_26_2():
 def test_versions_that_somebody_expects_are_of_our_schemes():
     arguments = json.loads(said("amd-smi-expected-firmware-arg.json"))["plugins"]["AmdSmiPlugin"]["analysis_args"]
     expected = arguments["expected_firmware_versions"]
-    assert {name: value_of(_smi_tools.block_of(name), version) for name, version in expected.items()} == expected
+    assert {name: value_of(block_of(name), version) for name, version in expected.items()} == expected
     assert compare("dotted", expected["PM"], "04.86.15.106") == 1
 
 
@@ -273,7 +279,7 @@ def test_a_bundle_of_the_bmc_has_a_fifth_group():
 def test_the_table_of_number_formats():
     for row in csv.DictReader(text("reference/firmware-number-formats.csv").splitlines()):
         name = row["component"].split(" ")[0]
-        block = _smi_tools.block_of(name)
+        block = block_of(name)
         assert value_of(block, row["raw (sysfs/debugfs)"]) == value_of(block, row["amd-smi text"]), row
         wanted = "integer" if name == "CP_MEC1" else "dotted" if name in ("PM", "PLDM_BUNDLE") else "hex_bytes"
         assert scheme_of(block) == wanted

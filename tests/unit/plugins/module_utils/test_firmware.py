@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import (
+    block_of,
     compare,
     is_absent,
     normalise,
@@ -139,3 +140,15 @@ def test_blocks_have_the_scheme_that_amd_smi_prints_them_in():
     assert [scheme_of(name) for name in names] == [
         "integer", "integer", "hex_bytes", "hex_bytes", "hex_bytes", "dotted", "dotted", "ifwi",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name, block",
+    [
+        ("CP_MEC1", "mec"), ("CP_MEC2", "mec2"), ("PM", "smc"), ("PSP_SOSDRV", "sos"), ("TA_RAS", "ta_ras"),
+        ("RLC_RESTORE_LIST_SRM_MEM", "rlc_srls"), ("SDMA0", "sdma"), ("SDMA1", "sdma2"), ("PLDM_BUNDLE", "pldm_bundle"),
+        ("RLC SRLG", "rlc_srlg"), ("PSP_SPL", "psp_spl"),
+    ],
+)  # fmt: skip
+def test_blocks_have_the_kernels_name_or_their_own(name, block):
+    assert block_of(name) == block

@@ -14,18 +14,6 @@ NONE = "No bad pages found."
 
 
 @pytest.mark.parametrize(
-    "name, block",
-    [
-        ("CP_MEC1", "mec"), ("CP_MEC2", "mec2"), ("PM", "smc"), ("PSP_SOSDRV", "sos"), ("TA_RAS", "ta_ras"),
-        ("RLC_RESTORE_LIST_SRM_MEM", "rlc_srls"), ("SDMA0", "sdma"), ("SDMA1", "sdma2"), ("PLDM_BUNDLE", "pldm_bundle"),
-        ("RLC SRLG", "rlc_srlg"), ("PSP_SPL", "psp_spl"),
-    ],
-)  # fmt: skip
-def test_blocks_have_the_kernels_name_or_their_own(name, block):
-    assert _smi_tools.block_of(name) == block
-
-
-@pytest.mark.parametrize(
     "asic, board, product",
     [
         ("AMD Radeon Graphics", "AMD Instinct MI355X", "AMD Instinct MI355X"), ("MI308X", "other", "MI308X"),
