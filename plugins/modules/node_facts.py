@@ -24,8 +24,8 @@ options:
         (kernel settings), V(ras) (memory errors, retired pages, heat) and V(activity) (processes that have a GPU open).
       - V(lspci) starts C(lspci) and fills what V(link) left open, with a row in RV(ansible_facts.instinct.problems) where
         the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
-      - V(smi) starts C(amd-smi), or C(rocm-smi) where that gives nothing, as a second source beside the kernel's files, for
-        the board's firmware bundle, and for whether too many pages are bad. It is slow, so V(all) leaves it out.
+      - V(smi) starts C(amd-smi), or C(rocm-smi) where that gives nothing, as a second source beside the kernel's files,
+        for the board's firmware bundle, and for whether too many pages are bad. It is slow, so V(all) leaves it out.
     type: list
     elements: str
     default: [all]
@@ -116,8 +116,8 @@ ansible_facts:
               type: dict
               sample: {"sos": {"scheme": "hex_bytes", "value": "00.36.02.56", "sources": {"sysfs": "0x00360256"}}}
             smi:
-              description: What C(amd-smi) or C(rocm-smi) says about the GPU; V(null) where it does not know the GPU. Its
-                firmware is in C(firmware) as well, and what disagrees with the kernel's files is told in
+              description: What C(amd-smi) or C(rocm-smi) says about the GPU; V(null) where it does not know the GPU.
+                Its firmware is in C(firmware) as well, and what disagrees with the kernel's files is told in
                 RV(ansible_facts.instinct.problems).
               returned: with subset C(smi)
               type: dict
