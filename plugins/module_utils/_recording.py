@@ -40,10 +40,16 @@ class Recording(Host):
         self.modes: dict = {}
         self.ran: builtins.list[builtins.list[str]] = []
         self.slept = 0.0
+        self._resolved: dict[str, str] = {}
         self._readings: dict[str, int] = {}
         self._folders: dict[str, set[str]] | None = None
 
     def realpath(self, path: str) -> str:
+        if path not in self._resolved:
+            self._resolved[path] = self._resolve(path)
+        return self._resolved[path]
+
+    def _resolve(self, path: str) -> str:
         resolved = "/"
         for part in [piece for piece in posixpath.normpath(path).split("/") if piece]:
             resolved = posixpath.join(resolved, part)

@@ -57,3 +57,7 @@ class RecordedHost(Recording):
         # Tests change files and links behind the machine's back.
         self._folders = None
         return super()._tree()
+
+    def realpath(self, path: str) -> str:
+        self._resolved.clear()
+        return super().realpath(path)

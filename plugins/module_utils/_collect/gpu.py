@@ -25,7 +25,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._host import Hos
 SUBSET = "gpu"
 
 _KFD_NODES = "/sys/class/kfd/kfd/topology/nodes"
-_AMD_OF_KFD = "4098"
+_AMD_OF_KFD = 0x1002
 _PCI_IDS = {
     "vendor_id": "vendor",
     "device_id": "device",
@@ -46,25 +46,31 @@ def collect(host: Host, problems: list[dict]) -> dict:
     :raises Unreadable: where the bus cannot be read.
     """
     addresses = gpu_addresses(host)
-    computing = _kfd_nodes(host) if addresses else None
-    return {"gpus": [_gpu(Reading(host, problems, SUBSET, bdf), bdf, computing) for bdf in addresses]}
+    computing, silent = None, ""
+    try:
+        computing = _kfd_nodes(host) if addresses else None
+    except Unreadable as error:
+        silent = f"{error.subject}: {error.seen}"
+    return {"gpus": [_gpu(Reading(host, problems, SUBSET, bdf), bdf, computing, silent) for bdf in addresses]}
 
 
-def _gpu(reading: Reading, bdf: str, computing: _Nodes | None) -> dict:
+def _gpu(reading: Reading, bdf: str, computing: _Nodes | None, silent: str) -> dict:
+    """One row; ``silent`` says why the nodes of the compute driver cannot be counted though there are some."""
     device = f"{DEVICES}/{bdf}"
     driver = _link_name(reading, device, "driver")
     nodes = _drm_nodes(reading.host, device)
     compute_nodes = None if computing is None else computing[_location(bdf)]
     facts: dict[str, Any] = {"bdf": bdf, "driver": driver, "kind": _kind(reading.host, bdf)}
-    facts["initialised"] = driver == "amdgpu" and bool(nodes) and compute_nodes != 0
+    serves = driver == "amdgpu" and bool(nodes) and compute_nodes != 0
+    facts["initialised"] = None if serves and silent else serves
     facts["physical_function"] = _link_name(reading, device, "physfn")
     facts["virtual_functions"] = _virtual_functions(reading, device)
     facts.update({key: reading.parsed(f"{device}/{name}", hexadecimal, name) for key, name in _PCI_IDS.items()})
     facts["numa_node"] = reading.parsed(f"{device}/numa_node", _numa_node, "numa_node")
     facts["render_nodes"] = [name for name in nodes if name.startswith("renderD")]
     facts["compute_nodes"] = compute_nodes
-    if computing is None and driver == "amdgpu":
-        reading.problem("compute_nodes", "the compute driver lists no nodes")
+    if computing is None and (driver == "amdgpu" or silent):
+        reading.problem("compute_nodes", silent or "the compute driver lists no nodes")
     reading.tell_absent("not there")
     facts.update(_told_by_driver(reading, device))
     reading.tell_absent("not there" if driver == "amdgpu" else f"not known while {driver or 'no driver'} is bound")
@@ -139,16 +145,27 @@ def _location(bdf: str) -> tuple[int, int]:
 
 
 def _kfd_nodes(host: Host) -> _Nodes | None:
-    """How many nodes the compute driver has of each GPU, by its location; None where it lists none."""
+    """How many nodes the compute driver has of each GPU, by its location; None where it lists none.
+
+    :raises Unreadable: where one of the nodes does not say what it is, so that nothing can be counted.
+    """
     try:
-        texts = [host.read(f"{_KFD_NODES}/{node}/properties") for node in host.list(_KFD_NODES)]
-    except Unreadable:
+        names = host.list(_KFD_NODES)
+    except Unreadable as error:
+        if error.missing:
+            return None
+        raise
+    return Counter(place for place in (_place_of(host, f"{_KFD_NODES}/{name}/properties") for name in names) if place)
+
+
+def _place_of(host: Host, path: str) -> tuple[int, int] | None:
+    """Domain, and bus and device as one number, of a node that is one of AMD's GPUs; None for a processor."""
+    found = dict(line.split(" ", 1) for line in host.read(path).splitlines() if " " in line)
+    simds, vendor = whole_number(found.get("simd_count", "")), whole_number(found.get("vendor_id", ""))
+    if simds == 0 or vendor == 0:
         return None
-    found = [dict(line.split(" ", 1) for line in text.splitlines() if " " in line) for text in texts]
-    places = [
-        (whole_number(node.get("domain", "0")), whole_number(node.get("location_id", "")))
-        for node in found
-        if node.get("vendor_id", "0").strip() == _AMD_OF_KFD
-    ]
+    domain, place = whole_number(found.get("domain", "0")), whole_number(found.get("location_id", ""))
+    if vendor is None or domain is None or place is None:
+        raise Unreadable(path, "does not say which device it is")
     # A partition of a GPU is a node of its own: it says which one in the bits of the function.
-    return Counter((domain, place >> 3) for domain, place in places if domain is not None and place is not None)
+    return (domain, place >> 3) if vendor == _AMD_OF_KFD else None

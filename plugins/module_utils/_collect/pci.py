@@ -39,9 +39,15 @@ def _is_gpu(host: Host, bdf: str) -> bool:
 
 
 def _identity(host: Host, bdf: str, name: str) -> str | None:
+    path = f"{DEVICES}/{bdf}/{name}"
     try:
-        return hexadecimal(host.read(f"{DEVICES}/{bdf}/{name}"))
+        text = host.read(path)
     except Unreadable as error:
         if error.missing:
             return None
         raise
+    found = hexadecimal(text)
+    if found is None:
+        # A device that may be a GPU must not be missing from the list without a word.
+        raise Unreadable(path, f"not understood: {text.strip()[:60]!r}")
+    return found
