@@ -5,12 +5,50 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _smi, _smi_tools
 
 PAGE = {"page_address": 134162972, "page_size": 4096, "status": "RESERVED"}
 NONE = "No bad pages found."
+SECTIONS = (
+    "asic",
+    "bus",
+    "board",
+    "ras",
+    "ifwi",
+    "pcie",
+    "ecc",
+    "retired",
+    "pending",
+    "fw_list",
+    "device_id",
+    "version",
+)
+KEYS = (
+    "value",
+    "device_id",
+    "version",
+    "width",
+    "speed",
+    "fw_id",
+    "fw_version",
+    "page_address",
+    "total_deferred_count",
+)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from([NONE, "N/A", "0x1"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +141,11 @@ def test_rocm_smi_without_json_tells_no_errors_and_raises_none_d07():
     text = "WARNING: No JSON data to report\n"
     assert _smi.card_rows(_smi.decode(text), text) == []
     assert _smi_tools.failure(text, "") == "WARNING: No JSON data to report"
+
+
+@given(row=st.dictionaries(st.sampled_from(SECTIONS), VALUES))
+def test_any_row_is_read_without_an_error_and_without_a_count_that_is_not_in_it(row):
+    _smi_tools.static(row), _smi_tools.firmware(row), _smi_tools.card(row), _smi_tools.version([row, [row]], "")
+    counts = set(_smi_tools.metric(row)["ecc"].values()) - {None}
+    assert counts <= {int(digits) for digits in re.findall("[0-9]+", str(row))}
+    assert "retired" in row or _smi_tools.bad_pages(row) is None
