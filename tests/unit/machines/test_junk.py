@@ -14,13 +14,13 @@ hypothesis = pytest.importorskip("hypothesis", reason="hypothesis is in requirem
 from hypothesis import strategies as st  # noqa: E402
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select  # noqa: E402
-from ansible_collections.fleetops.instinct.plugins.module_utils._recording import Recording
+from ansible_collections.fleetops.instinct.plugins.module_utils._recording import Recording  # noqa: E402
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import MACHINES  # noqa: E402
 
 NAMES = ("mi300x-ubuntu-2404-dkms", "mi325x-rhel-94-dkms", "mi355x-sles-156-dkms")
 SUBSETS = select(["all"])
-# What counts lines or files is there whatever they hold.
-_COUNTS = ("log", "firmware_files", "initrd_bytes")
+# What counts lines, files, processors or groups is there whatever they hold.
+_COUNTS = ("log", "firmware_files", "initrd_bytes", "governors", "group_types")
 _WITHOUT_DIGITS = st.text(st.characters(codec="utf-8", exclude_categories=["Nd", "Nl", "No", "Cs"]), max_size=60)
 
 
