@@ -15,6 +15,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
     name_of,
     passed,
     per_gpu,
+    rows,
     unread,
 )
 
@@ -29,6 +30,34 @@ def aer(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
     fix = "drain the node; read `journalctl -k` for AER lines of this path, reseat, and see whether it comes back"
     dark = "the AER counters (absent where the firmware keeps them)"
     yield from _counted(gpu, counts, dark, Finding("fail", name_of(gpu), _NONE, risen, "the link lost data", fix))
+
+
+@per_gpu
+def aer_path(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
+    """No port above a GPU has counted one either: the other end of a link may be the one that saw the error."""
+    ports = rows(gpu.get("link"))[1:]
+    seen = [f"{hop.get('bdf')} {text}" for hop in ports for text in _uncorrectable(hop)]
+    if seen:
+        yield Finding(
+            "warn",
+            f"{name_of(gpu)} path",
+            _NONE,
+            ", ".join(seen),
+            "a port above the GPU saw uncorrectable errors; other devices may share it",
+            "read `journalctl -k` for AER lines of these ports, and see whether they come back",
+        )
+    elif ports and not any(None in (hop.get("aer") or {"": None}).values() for hop in ports):
+        # Many ports have no counters of their own: that is told in the facts, and is no finding.
+        yield passed(name_of(gpu))
+
+
+def _uncorrectable(hop: Mapping[str, Any]) -> list[str]:
+    counts = hop.get("aer") or {}
+    names = ("nonfatal", "fatal", "received_nonfatal", "received_fatal")
+    found = [f"{counts[name]} {name.replace('_', ' ')}" for name in names if counts.get(name)]
+    # Where firmware keeps the counters, the sticky bit of the status is what is left of them.
+    keeps_none = all(counts.get(name) is None for name in names)
+    return [*found, "fatal error seen"] if keeps_none and "fatal" in rows(hop.get("device_errors")) else found
 
 
 @per_gpu
@@ -66,12 +95,18 @@ def bad_pages(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
             "warn",
             name_of(gpu),
             "0",
-            str(pages),
+            f"{pages}{_states(gpu)}",
             "retired pages stay retired; a growing number announces a failure",
             "watch it, and compare it with the maker's limit",
         )
     else:
         yield passed(name_of(gpu))
+
+
+def _states(gpu: Mapping[str, Any]) -> str:
+    counts = gpu.get("bad_pages_by_state") or {}
+    told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+    return f" ({told})" if told else ""
 
 
 def holders(ctx: Context) -> Iterator[Finding]:

@@ -34,9 +34,12 @@ def _target(tmp_path_factory):
 
 
 def links_of(target, path=None, value=None, sample=None):
-    """The link findings of a node, one hop of whose first GPU was changed."""
+    """The link findings of a node, one hop of whose first GPU was changed; a steady link reads the same each time."""
     sample = sample or facts(versions=NEW)
-    record = judge(change(sample, f"gpus.0.{path}", value) if path else sample, target, CATALOG, "g01")
+    sample = change(sample, f"gpus.0.{path}", value) if path else sample
+    if path and path.endswith(".speed_gts"):
+        sample = change(sample, f"gpus.0.{path.replace('speed_gts', 'samples_gts')}", [value] * 5)
+    record = judge(sample, target, CATALOG, "g01")
     return {row["rule"]: row for row in record["findings"] if row["rule"].startswith("link.")}, record["class"]
 
 
@@ -45,7 +48,24 @@ def with_path(*hops, sample=None):
 
 
 def slow(row, **changes):
+    if "speed_gts" in changes:
+        changes.setdefault("samples_gts", [changes["speed_gts"]] * 5)
     return {**row, **changes}
+
+
+def mi210(*hops, **gpu):
+    """An MI210 whose GPU and board hops are changed by {key: value}; other values of its row by name."""
+    sample = facts(versions=NEW, device_id="740f", speed=16.0)
+    unit = sample["gpus"][0]
+    unit.update(
+        gpu,
+        link=[slow(row, **changes) for row, changes in zip(unit["link"], hops, strict=False)]
+        + unit["link"][len(hops) :],
+    )
+    return sample
+
+
+IDLE = {"speed_gts": 2.5}
 
 
 def test_a_full_path_is_no_finding(target):
@@ -88,8 +108,7 @@ def test_c01_a_gpu_at_full_speed_behind_a_slow_slot_fails_on_speed_and_width(tar
 
 
 def test_c13_the_report_shows_every_reading_so_that_one_device_alone_misleads_nobody(target):
-    sample = change(facts(versions=NEW, device_id="740f", speed=16.0, count=8), "gpus.0.link.3.speed_gts", 8.0)
-    found, _kind = links_of(target, sample=sample)
+    found, _kind = links_of(target, sample=mi210({}, {}, {}, {"speed_gts": 8.0}))
     assert "16.0 GT/s (Gen4) x16" in found["link.speed"]["why"]
     assert "8.0 GT/s (Gen3) x16" in found["link.speed"]["why"]
 
@@ -102,10 +121,7 @@ def test_the_narrowest_hop_is_the_one_reported(target):
 
 @pytest.mark.parametrize(("level", "verdict"), [("auto", "unknown"), (None, "unknown"), ("high", "fail")])
 def test_c04_a_gen1_reading_of_an_idle_mi210_proves_nothing_until_its_level_is_pinned(target, level, verdict):
-    sample = facts(versions=NEW, device_id="740f", speed=16.0)
-    sample["gpus"][0]["performance_level"] = level
-    for row in sample["gpus"][0]["link"][:2]:
-        row["speed_gts"] = 2.5
+    sample = mi210(IDLE, IDLE, performance_level=level)
     assert links_of(target, sample=sample)[0]["link.speed"]["verdict"] == verdict
 
 
@@ -113,6 +129,90 @@ def test_c04_power_saving_explains_no_missing_lanes_and_no_slow_mi300x(target):
     sample = facts(versions=NEW, device_id="740f", speed=16.0)
     assert links_of(target, "link.0.width", 8, sample)[0]["link.width"]["verdict"] == "fail"
     assert links_of(target, "link.0.speed_gts", 2.5)[0]["link.speed"]["verdict"] == "fail"
+
+
+LEVELS = {
+    "all full": [{"speed_gts": 16.0, "width": 16, "active": True}],
+    "one lane": [{"speed_gts": 2.5, "width": 1, "active": True}, {"speed_gts": 16.0, "width": 16, "active": False}],
+    "slow": [{"speed_gts": 8.0, "width": 16, "active": True}, {"speed_gts": 16.0, "width": 16, "active": False}],
+}
+
+
+@pytest.mark.parametrize(
+    "changes, gpu, verdict",
+    [
+        (IDLE, {"busy_percent": 97}, "fail"),
+        (IDLE, {"busy_percent": 3}, "unknown"),
+        (IDLE, {"busy_percent": None}, "unknown"),
+        (IDLE, {"link_levels": LEVELS["all full"]}, "fail"),
+        (IDLE, {"link_levels": LEVELS["one lane"]}, "unknown"),
+        ({"speed_gts": 8.0}, {"link_levels": LEVELS["one lane"]}, "fail"),
+        ({"speed_gts": 8.0}, {"link_levels": LEVELS["slow"]}, "unknown"),
+        ({"speed_gts": 8.0}, {"link_levels": LEVELS["slow"], "performance_level": "high"}, "fail"),
+    ],
+)
+def test_c04_a_slow_reading_is_a_fault_under_load_or_where_no_level_is_as_slow(target, changes, gpu, verdict):
+    assert links_of(target, sample=mi210(changes, changes, **gpu))[0]["link.speed"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    "changes, levels, verdict",
+    [
+        ({"width": 8}, None, "fail"),
+        ({"width": 8}, "all full", "fail"),
+        ({"width": 8}, "one lane", "fail"),
+        ({"width": 1}, "one lane", "fail"),
+        ({"width": 1, "speed_gts": 2.5}, "one lane", "unknown"),
+    ],
+)
+def test_c04_few_lanes_are_a_fault_unless_a_level_has_as_few(target, changes, levels, verdict):
+    sample = mi210(changes, changes, link_levels=LEVELS.get(levels))
+    assert links_of(target, sample=sample)[0]["link.width"]["verdict"] == verdict
+
+
+FLAPS = {"speed_gts": 5.0, "samples_gts": [5.0, 2.5, None, 16.0, 16.0]}
+
+
+def test_c06_a_link_that_flaps_at_idle_has_proven_what_it_can_do(target):
+    assert links_of(target, sample=mi210(FLAPS, FLAPS)) == ({}, "at_target")
+
+
+@pytest.mark.parametrize(("device", "busy", "verdict"), [("740f", 90, "warn"), ("74a1", 0, "fail")])
+def test_c06_it_is_none_where_nothing_saves_power(target, device, busy, verdict):
+    sample = facts(versions=NEW, device_id=device, speed=16.0 if device == "740f" else 32.0)
+    sample["gpus"][0]["busy_percent"] = busy
+    full = {**FLAPS, "samples_gts": [5.0, sample["gpus"][0]["link"][0]["speed_gts"]]}
+    sample["gpus"][0]["link"][0].update(full)
+    assert links_of(target, sample=sample)[0]["link.speed"]["verdict"] == verdict
+
+
+def test_c06_a_link_that_is_pinned_below_its_speed_is_a_fault(target):
+    pinned = {"speed_gts": 2.5, "autonomous_speed": False}
+    found, kind = links_of(target, sample=mi210(pinned, pinned))
+    assert (found["link.speed"]["verdict"], kind) == ("fail", "unhealthy")
+    assert "SpeedDis" in found["link.speed"]["why"]
+
+
+@pytest.mark.parametrize("device", ["74a1", "74a0"])
+def test_c14_a_device_that_does_not_answer_fails_whatever_its_bridge_says(target, device):
+    sample = facts(versions=NEW, device_id=device, count=4 if device == "74a0" else 8)
+    gone = dict.fromkeys(("speed_gts", "width", "max_speed_gts", "max_width", "samples_gts"))
+    sample["gpus"][0]["link"][0].update(gone, answers=False)
+    found, kind = links_of(target, sample=sample)
+    assert (found["link.speed"]["verdict"], "link.width" in found, kind) == ("fail", False, "unhealthy")
+    assert "32.0 GT/s (Gen5) x16" in found["link.speed"]["why"]
+
+
+def test_c03_a_card_in_an_older_slot_runs_as_fast_as_that_can(target):
+    port, up = hop("0000:00:03.1", "root_port", "14ab", "1022", 16.0), hop("0000:2d:00.0", "board_switch", "1500")
+    path = [
+        hop("0000:2f:00.0", "gpu", "74a1"),
+        hop("0000:2e:00.0", "board_switch", "1501"),
+        slow(up, speed_gts=16.0),
+        port,
+    ]
+    found, kind = links_of(target, sample=with_path(*path))
+    assert (list(found), kind) == (["link.capability"], "at_target")
 
 
 def test_c09_a_gpu_inside_the_socket_has_no_host_link_to_judge(target):
@@ -161,3 +261,18 @@ def test_a_cap_in_the_target_is_kept_and_told(tmp_path):
         row["speed_gts"] = 8.0
     found, kind = links_of(target, sample=sample)
     assert (found["link.capability"]["verdict"], kind) == ("warn", "at_target")
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_c12_aspm_is_judged_on_the_whole_path_whatever_the_policy_says(target, index):
+    sample = change(facts(versions=NEW), "settings.aspm", {"policy": "performance", "cmdline_off": False})
+    sample = change(sample, f"gpus.0.link.{index}.aspm.l1", True)
+    found = [row for row in judge(sample, target, CATALOG, "g01")["findings"] if row["rule"] == "aspm"]
+    assert [row["verdict"] for row in found] == ["warn"]
+    assert sample["gpus"][0]["link"][index]["bdf"] in found[0]["observed"]
+
+
+def test_c12_a_link_nobody_can_tell_of_is_unknown(target):
+    sample = change(facts(versions=NEW), "gpus.0.link.3.aspm.l1", None)
+    found = [row for row in judge(sample, target, CATALOG, "g01")["findings"] if row["rule"] == "aspm"]
+    assert [row["verdict"] for row in found] == ["unknown"]
