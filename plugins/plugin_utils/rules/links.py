@@ -133,7 +133,7 @@ def _slow(ctx: Context, gpu: Mapping[str, Any], hops: list[_Hop], slow: list[_Ho
 
 @per_gpu
 def width(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
-    """Every hop runs at the width both of its ends can do; power saving explains only lanes that it really takes away."""
+    """Every hop runs at the width both of its ends can do; power saving explains only lanes that it does take away."""
     # A device that is gone has its finding in the rule of the speed.
     hops = iter(()) if _gone(gpu) else _judged(ctx, gpu)
     if not isinstance(hops, list):
