@@ -26,6 +26,8 @@ options:
         the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
       - V(smi) starts C(amd-smi), or C(rocm-smi) where that gives nothing, as a second source beside the kernel's files,
         for the board's firmware bundle, and for whether too many pages are bad. It is slow, so V(all) leaves it out.
+      - V(initramfs) unpacks the initramfs of the next boot and tells in V(driver), which it brings along, whether the driver
+        is in it. It is slow, so V(all) leaves it out.
     type: list
     elements: str
     default: [all]
@@ -71,8 +73,8 @@ ansible_facts:
           type: int
           sample: 1
         node:
-          description: Name, boot id, uptime in seconds, running and next kernel with both command lines, operating
-            system, state of Secure Boot, and free bytes by folder.
+          description: Name, boot id, uptime in seconds, running and next kernel with both command lines, entries of
+            the boot loader, operating system, state of Secure Boot, and free bytes by folder.
           returned: with subset C(node)
           type: dict
           sample: {"host": "g01", "kernel": {"running": "6.1.0-40-amd64", "next_boot": "6.1.0-40-amd64"}}
@@ -162,8 +164,8 @@ ansible_facts:
               type: dict
               sample: {"junction": {"celsius": 41.0, "critical": 100.0, "emergency": 105.0}}
         driver:
-          description: What is loaded and from where, what is installed, builds of dkms per kernel, leftovers of old
-            versions, and whether the kernel that boots next has the installed driver.
+          description: What is loaded and from where, what is installed and whether that is it, builds of dkms per
+            kernel, leftovers of old versions, firmware files, what the next boot loads and what would keep it out.
           returned: with subset C(driver)
           type: dict
           sample: {"loaded": true, "version": "6.14.14", "origin": "dkms", "ready_for_next_boot": true}

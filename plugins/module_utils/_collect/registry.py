@@ -12,6 +12,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect import 
     driver,
     firmware,
     gpu,
+    initramfs,
     link,
     lspci,
     node,
@@ -30,11 +31,12 @@ SCHEMA = 1
 # Subsets that add to the rows of the GPUs; the others fill the key of their own name, but for one.
 _OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, firmware.SUBSET, ras.SUBSET, lspci.SUBSET, smi.SUBSET})
 # Gathered by name only: they start other programs, or read much.
-SLOW: frozenset[str] = frozenset({lspci.SUBSET, smi.SUBSET})
+SLOW: frozenset[str] = frozenset({lspci.SUBSET, smi.SUBSET, initramfs.SUBSET})
 _KEYS = {activity.SUBSET: "holders"}
+_ALWAYS = (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity)
 COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
     collector.SUBSET: collector.collect
-    for collector in (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity, lspci, smi)
+    for collector in (*_ALWAYS, lspci, smi, initramfs)
 }
 
 
@@ -48,7 +50,10 @@ def select(wanted: list[str]) -> list[str]:
         known = ", ".join(COLLECTORS)
         raise FleetError("gather_subset", f"{', '.join(unknown)}", f"all, or any of {known}, or one of them after a !")
     left_out = {name[1:] for name in wanted if name.startswith("!")}
+    # What the initramfs holds is told in the facts of the driver.
+    left_out |= {initramfs.SUBSET} if driver.SUBSET in left_out else set()
     taken = {name for name in wanted if not name.startswith("!")} or {"all"}
+    taken |= {driver.SUBSET} if initramfs.SUBSET in taken else set()
     taken |= {name for name in COLLECTORS if "all" in taken and name not in SLOW}
     return [name for name in COLLECTORS if name in taken and name not in left_out]
 
@@ -81,7 +86,9 @@ def _merge(facts: dict, fragment: dict) -> None:
         if key == "gpus" and value is not None and facts.get("gpus") is not None:
             for known, added in zip(facts["gpus"], value):
                 _fill(known, added)
-        else:
+        elif isinstance(value, dict) and isinstance(facts.get(key), dict):
+            _fill(facts[key], value)
+        elif key == "gpus" or key not in facts:
             facts[key] = value
 
 

@@ -136,6 +136,9 @@ def facts(
             "version": module,
             "srcversion": "ABCDEF0123",
             "origin": "dkms",
+            "taint": "OE",
+            "compute_device": True,
+            "loaded_is_installed": True,
             "installed": {
                 "module": module,
                 "build": package.split("-")[1],
@@ -149,9 +152,27 @@ def facts(
                     "kernel": kernel,
                     "arch": "x86_64",
                     "state": "installed",
+                    "built_for": None,
                 }
             ],
             "stale_trees": [],
+            "blacklists": [],
+            "firmware_files": {"/lib/firmware/amdgpu": 612, "/lib/firmware/updates/amdgpu": 588},
+            "next_boot": {
+                "kernel": kernel,
+                "module_file": f"/lib/modules/{kernel}/updates/dkms/amdgpu.ko",
+                "origin": "dkms",
+                "version": module,
+                "srcversion": "ABCDEF0123",
+                "signed": False,
+                "kept_out_by": [],
+                "initramfs": {
+                    "path": f"/boot/initrd.img-{kernel}",
+                    "older_than_module": False,
+                    "holds_module": None,
+                    "holds_blacklist": None,
+                },
+            },
             "ready_for_next_boot": True,
         },
         "rocm": {
