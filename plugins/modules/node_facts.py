@@ -176,7 +176,9 @@ ansible_facts:
           type: dict
           sample: {"active": "7.0.2", "installed": ["7.0.2"], "holds": ["rocm-core"], "obtainable": {"rocm-core": true}}
         settings:
-          description: ASPM, IOMMU, idle states, NUMA balancing, huge pages, SMT, SR-IOV and module options.
+          description: ASPM, IOMMU, idle states over all processors, governors, boost, NUMA balancing, huge pages, SMT,
+            SR-IOV, module options and parameters, and sysctl values as they are now; and for some of them what each layer
+            (running kernel, command line, next boot, files) says.
           returned: with subset C(settings)
           type: dict
           sample: {"aspm": {"policy": "default", "cmdline_off": false}, "thp": "madvise"}

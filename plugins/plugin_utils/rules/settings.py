@@ -79,31 +79,39 @@ def module_options(ctx: Context) -> Iterator[Finding]:
 def sysctl(ctx: Context) -> Iterator[Finding]:
     """The kernel's run-time settings are those of the target."""
     wanted = (ctx.wanted or {}).get("kernel", {}).get("sysctl") or {}
-    seen = {"kernel.numa_balancing": ctx.get("settings.numa_balancing")} if "kernel.numa_balancing" in wanted else {}
+    seen = ctx.get("settings.sysctl")
     for key, value in sorted(wanted.items()):
-        if key not in seen:
+        subject, text = f"{ctx.node} {key}", _as_written(value)
+        if not isinstance(seen, dict):
+            yield unread(subject, key, text)
+        elif key not in seen:
             yield Finding(
                 "warn",
-                f"{ctx.node} {key}",
-                str(value),
+                subject,
+                text,
                 "not read by the audit",
                 "the facts do not hold this setting",
                 "the rollout's kernel step sets it wherever it runs; check it by hand elsewhere",
             )
         elif seen[key] is None:
-            yield unread(f"{ctx.node} {key}", key, str(value))
-        elif str(seen[key]) != str(value):
+            yield unread(subject, key, text)
+        elif _as_written(seen[key]) != text:
             yield Finding(
                 "fail",
-                f"{ctx.node} {key}",
-                str(value),
-                str(seen[key]),
+                subject,
+                text,
+                _as_written(seen[key]),
                 "another value is in effect",
                 "the rollout's kernel step sets it",
                 steps=("kernel",),
             )
         else:
-            yield passed(f"{ctx.node} {key}", seen[key])
+            yield passed(subject, seen[key])
+
+
+def _as_written(value: object) -> str:
+    """A value as the kernel writes it: a truth value as a number, blanks as one each."""
+    return " ".join(str(int(value) if isinstance(value, bool) else value).split())
 
 
 def cmdline_advice(ctx: Context) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ CATALOG = load_catalog()
 KERNEL = {
     "cmdline": ["iommu=pt"],
     "module_options": {"amdgpu": {"noretry": 0}},
-    "sysctl": {"kernel.numa_balancing": 0, "vm.compaction_proactiveness": 20},
+    "sysctl": {"kernel.numa_balancing": False, "vm.compaction_proactiveness": 20, "vm.nr_hugepages": 8},
 }
 
 
@@ -55,7 +55,9 @@ def test_settings_as_wanted_leave_the_node_at_target(judged):
         ("node.kernel.next_boot_cmdline", ["iommu=off"], "cmdline.next_boot", ["kernel", "reboot"]),
         ("settings.module_options", {}, "module.options", ["kernel", "reboot"]),
         ("settings.module_options.amdgpu.noretry", "1", "module.options", ["kernel", "reboot"]),
-        ("settings.numa_balancing", 1, "sysctl", ["kernel"]),
+        ("settings.sysctl", {"kernel.numa_balancing": "1"}, "sysctl", ["kernel"]),
+        ("settings.sysctl", {"vm.compaction_proactiveness": "0"}, "sysctl", ["kernel"]),
+        ("settings.sysctl", {"vm.compaction_proactiveness": " 20 "}, None, []),
     ],
 )
 def test_a_setting_that_differs_names_the_steps_that_mend_it(judged, path, value, rule, steps):
@@ -67,10 +69,14 @@ def test_a_setting_that_differs_names_the_steps_that_mend_it(judged, path, value
 
 @pytest.mark.parametrize(
     "path",
-    ["node.kernel.cmdline", "node.kernel.next_boot_cmdline", "settings.module_options", "settings.numa_balancing"],
+    ["node.kernel.cmdline", "node.kernel.next_boot_cmdline", "settings.module_options", "settings.sysctl"],
 )
 def test_a_setting_that_cannot_be_read_is_unknown(judged, path):
     assert judged(path, None)[1]["class"] == "unknown"
+
+
+def test_a_sysctl_that_has_no_value_is_unknown(judged):
+    assert judged("settings.sysctl", {"vm.compaction_proactiveness": None})[1]["class"] == "unknown"
 
 
 def test_aspm_left_on_by_the_bios_is_the_bioss_to_switch_off(judged):
