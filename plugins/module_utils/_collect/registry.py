@@ -5,39 +5,46 @@
 
 from __future__ import annotations
 
-from typing import Callable
+import importlib
+from typing import TYPE_CHECKING, Callable
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (
-    activity,
-    driver,
-    firmware,
-    gpu,
-    initramfs,
-    link,
-    lspci,
-    node,
-    platform,
-    ras,
-    rocm,
-    settings,
-    smi,
-)
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import OnePass
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reconcile import reconcile
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
+if TYPE_CHECKING:
+    # Ansible ships to a node what is imported anywhere in the text. Loaded there is only what is asked for: a node has no
+    # compiled files, and compiling all of it would cost as much as reading.
+    from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (  # noqa: F401
+        activity,
+        driver,
+        firmware,
+        gpu,
+        initramfs,
+        link,
+        log,
+        lspci,
+        node,
+        platform,
+        ras,
+        reconcile,
+        rocm,
+        settings,
+        smi,
+    )
+
 SCHEMA = 1
-# Subsets that add to the rows of the GPUs; the others fill the key of their own name, but for one.
-_OF_GPUS = frozenset({gpu.SUBSET, link.SUBSET, firmware.SUBSET, ras.SUBSET, lspci.SUBSET, smi.SUBSET})
 # Gathered by name only: they start other programs, or read much.
-SLOW: frozenset[str] = frozenset({lspci.SUBSET, smi.SUBSET, initramfs.SUBSET})
-_KEYS = {activity.SUBSET: "holders"}
-_ALWAYS = (node, platform, gpu, link, firmware, driver, rocm, settings, ras, activity)
-COLLECTORS: dict[str, Callable[[Host, list[dict]], dict]] = {
-    collector.SUBSET: collector.collect
-    for collector in (*_ALWAYS, lspci, smi, initramfs)
-}
+SLOW = frozenset({"lspci", "smi", "initramfs", "previous_log"})
+# In the order of gathering; each is the name of the file that collects it, but for the last: one file reads both logs.
+COLLECTORS = (
+    "node", "platform", "gpu", "link", "firmware", "driver", "rocm", "settings", "ras", "activity", "log",
+    "lspci", "smi", "initramfs", "previous_log",
+)  # fmt: skip
+# Subsets that add to the rows of the GPUs; the others fill the key of their own name, but for one.
+_OF_GPUS = frozenset({"gpu", "link", "firmware", "ras", "lspci", "smi"})
+_KEYS = {"activity": "holders"}
+_HERE = __name__.rsplit(".", 1)[0]
 
 
 def select(wanted: list[str]) -> list[str]:
@@ -51,9 +58,9 @@ def select(wanted: list[str]) -> list[str]:
         raise FleetError("gather_subset", f"{', '.join(unknown)}", f"all, or any of {known}, or one of them after a !")
     left_out = {name[1:] for name in wanted if name.startswith("!")}
     # What the initramfs holds is told in the facts of the driver.
-    left_out |= {initramfs.SUBSET} if driver.SUBSET in left_out else set()
+    left_out |= {"initramfs"} if "driver" in left_out else set()
     taken = {name for name in wanted if not name.startswith("!")} or {"all"}
-    taken |= {driver.SUBSET} if initramfs.SUBSET in taken else set()
+    taken |= {"driver"} if "initramfs" in taken else set()
     taken |= {name for name in COLLECTORS if "all" in taken and name not in SLOW}
     return [name for name in COLLECTORS if name in taken and name not in left_out]
 
@@ -65,8 +72,8 @@ def gather(host: Host, subsets: list[str]) -> dict:
     facts: dict = {"schema": SCHEMA}
     for subset in subsets:
         _merge(facts, _collected(subset, once, problems))
-    if "gpus" in facts:
-        facts["gpus"], found = reconcile(facts["gpus"])
+    if "gpus" in facts and "smi" in subsets:
+        facts["gpus"], found = importlib.import_module(f"{_HERE}.reconcile").reconcile(facts["gpus"])
         problems += found
     facts["problems"] = _without_repeats(problems)
     return facts
@@ -74,10 +81,16 @@ def gather(host: Host, subsets: list[str]) -> dict:
 
 def _collected(subset: str, host: Host, problems: list[dict]) -> dict:
     try:
-        return COLLECTORS[subset](host, problems)
+        return _collector(subset)(host, problems)
     except FleetError as error:
         problems.append({"subset": subset, "subject": error.subject, "reason": error.seen})
         return {"gpus" if subset in _OF_GPUS else _KEYS.get(subset, subset): None}
+
+
+def _collector(subset: str) -> Callable[[Host, list[dict]], dict]:
+    if subset == "previous_log":
+        return importlib.import_module(f"{_HERE}.log").collect_previous
+    return importlib.import_module(f"{_HERE}.{subset}").collect
 
 
 def _merge(facts: dict, fragment: dict) -> None:
