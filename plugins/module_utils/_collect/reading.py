@@ -144,7 +144,7 @@ class Reading:
 
 def whole_number(text: str) -> int | None:
     """The number, or None where the text is not one."""
-    stripped = text.strip()
+    stripped = text.rstrip("\0 \n").strip()
     digits = stripped[1:] if stripped.startswith("-") else stripped
     return int(stripped) if digits.isdecimal() and digits.isascii() and len(digits) < 25 else None
 
@@ -157,6 +157,7 @@ def bracketed(text: str) -> str | None:
 
 def hexadecimal(text: str) -> str | None:
     """``0x74a1`` as ``74a1``; None where it is not a hexadecimal number."""
-    digits = text.strip().lower()
+    # Some kernels hand out a whole page: the text, and NULs up to its end.
+    digits = text.rstrip("\0 \n").strip().lower()
     digits = digits[2:] if digits.startswith("0x") else digits
     return digits if digits and all(char in "0123456789abcdef" for char in digits) else None
