@@ -237,23 +237,6 @@ def test_module_options_are_read_as_modprobe_reads_them():
     assert options == {"amdgpu": {"noretry": "1", "ras_mask": "1"}}
 
 
-def test_passthrough_is_what_the_groups_of_the_gpus_say():
-    device = "/sys/bus/pci/devices/0000:05:00.0"
-    files = {f"{device}/class": "0x120000", f"{device}/vendor": "0x1002", f"{device}/iommu_group/type": "DMA-FQ\n"}
-    files["/proc/cmdline"] = "iommu=pt"
-    assert gather("settings", {"files": files})["settings"]["iommu"] == {"passthrough": False}
-
-
-def test_a_disabled_idle_state_is_named():
-    cpu = "/sys/devices/system/cpu/cpu0/cpuidle"
-    files = {
-        f"{cpu}/state{n}/{key}": text
-        for n, name in enumerate(("POLL", "C2"))
-        for key, text in (("name", name), ("disable", str(n)))
-    }
-    assert gather("settings", {"files": files})["settings"]["idle"]["disabled"] == ["C2"]
-
-
 def test_processes_that_cannot_be_looked_into_make_nobody_unknown():
     class Guarded(RecordedHost):
         def readlink(self, path):
