@@ -27,6 +27,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
 
 # A record of /dev/kmsg is given whole or not at all, and is never longer than this.
 _CHUNK = 65536
+_LAST_WORDS_SECONDS = 5.0
 
 
 class Completed(NamedTuple):
@@ -135,24 +136,19 @@ class Host:
     ) -> Completed:
         """Run a program to its end, in the C locale; a time-out and a missing program raise :class:`CommandFailed`."""
         environment = {**os.environ, "LC_ALL": "C", "LANGUAGE": "C", **(env or {})}
+        pipe = subprocess.PIPE
         try:
-            done = subprocess.run(
-                argv,
-                input=stdin,
-                capture_output=True,
-                timeout=timeout,
-                env=environment,
-                check=False,
-                text=True,
-                errors="replace",
+            process = subprocess.Popen(
+                argv, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, text=True, errors="replace"
             )
-        except subprocess.TimeoutExpired as error:
-            raise CommandFailed(
-                argv[0], f"no end after {timeout:.0f} s", "an end", output=str(error.stdout or "")
-            ) from error
         except OSError as error:
             raise CommandFailed(argv[0], f"cannot be started: {error.strerror}") from error
-        return Completed(done.returncode, done.stdout, done.stderr)
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            seen = f"no end after {timeout:.0f} s"
+            raise CommandFailed(argv[0], seen, "an end", output=_given_up(process)) from error
+        return Completed(process.returncode, out, err)
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """Replace a file as a whole, or not at all: a reader never sees half of it."""
@@ -203,6 +199,15 @@ class Host:
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+
+def _given_up(process: subprocess.Popen[str]) -> str:
+    """Kill a program and give what it had printed, unless it cannot even be killed: a dead device may hold it for ever."""
+    process.kill()
+    try:
+        return process.communicate(timeout=_LAST_WORDS_SECONDS)[0] or ""
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def _drain(handle: int, path: str, limit: int, end: float) -> bytes:

@@ -13,8 +13,8 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 if TYPE_CHECKING:
-    # Ansible ships to a node what is imported anywhere in the text. Loaded there is only what is asked for: a node has no
-    # compiled files, and compiling all of it would cost as much as reading.
+    # Ansible ships to a node what is imported anywhere in the text. Loaded there is only what is asked for: a node has
+    # no compiled files, and compiling all of it would cost as much as reading.
     from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (  # noqa: F401
         activity,
         driver,
@@ -101,7 +101,7 @@ def _merge(facts: dict, fragment: dict) -> None:
                 _fill(known, added)
         elif isinstance(value, dict) and isinstance(facts.get(key), dict):
             _fill(facts[key], value)
-        elif key == "gpus" or key not in facts:
+        elif key == "gpus" or facts.get(key) is None:
             facts[key] = value
 
 
