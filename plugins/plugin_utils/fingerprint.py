@@ -39,12 +39,15 @@ _GPU = (
 )
 _HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
 _SETTINGS = ("module_options",)
+# A way back does not or need not restore these, or other facts tell the same.
+_NOT_RESTORED = frozenset({"obtainable", "stale_trees", "firmware_files", "loaded_is_installed"})
 
 
 def stable_facts(facts: dict) -> dict:
     """The part of the facts that a plan rests on: identity, GPUs, versions, link capability, command line.
 
-    What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders) is left out.
+    What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders, and the initramfs,
+    which any package may have rebuilt) is left out.
     """
     gpus = [
         {**_part(gpu, _GPU), "firmware": _firmware(gpu), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]}
@@ -54,7 +57,7 @@ def stable_facts(facts: dict) -> dict:
         "node": _part(facts.get("node"), _NODE),
         "platform": facts.get("platform"),
         "gpus": gpus,
-        "driver": facts.get("driver"),
+        "driver": _driver(facts.get("driver")),
         "rocm": facts.get("rocm"),
         "settings": _part(facts.get("settings"), _SETTINGS),
     }
@@ -69,12 +72,13 @@ def restorable_facts(facts: dict) -> dict:
     """The part of :func:`stable_facts` that a way back restores.
 
     Left out is what it does not or need not restore: whether packages can be had, leftovers of the driver, its builds
-    for other kernels than the next, and packages of which only configuration files are left.
+    for other kernels than the next, how many firmware files there are, and packages of which only configuration files
+    are left.
     """
     stable = stable_facts(facts)
     kernel = _get(facts, "node", "kernel", "next_boot")
     for part in ("driver", "rocm"):
-        rows = {key: row for key, row in (stable[part] or {}).items() if key not in ("obtainable", "stale_trees")}
+        rows = {key: row for key, row in (stable[part] or {}).items() if key not in _NOT_RESTORED}
         if rows.get("packages"):
             rows["packages"] = {
                 name: row for name, row in rows["packages"].items() if (row or {}).get("state") != "config-files"
@@ -101,6 +105,13 @@ def _firmware(gpu: dict) -> dict | None:
     if rows is None:
         return None
     return {block: row.get("value") for block, row in rows.items() if row and "sysfs" in (row.get("sources") or ())}
+
+
+def _driver(driver: dict | None) -> dict | None:
+    following = (driver or {}).get("next_boot")
+    if not driver or not following:
+        return driver
+    return {**driver, "next_boot": {key: value for key, value in following.items() if key != "initramfs"}}
 
 
 def _part(value: dict | None, keys: tuple[str, ...]) -> dict:

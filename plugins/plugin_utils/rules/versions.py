@@ -55,8 +55,14 @@ def rocm_active(ctx: Context) -> Iterator[Finding]:
 
 
 def loaded_release(ctx: Context) -> str | None:
-    """Release of the driver that is loaded, where the loaded module is the installed one; None otherwise."""
+    """Release of the driver that is loaded, where the loaded module is the installed one; None otherwise.
+
+    Of releases that share the version of their module only the file of the module tells one from the other. Where it
+    is compressed, and so not read, the version decides.
+    """
     if ctx.get("driver.loaded") is not True or ctx.get("driver.origin") != "dkms":
+        return None
+    if ctx.get("driver.loaded_is_installed") is False:
         return None
     module = ctx.get("driver.version")
     return ctx.get("driver.installed.release") if module and module == ctx.get("driver.installed.module") else None
@@ -122,7 +128,7 @@ def _not_the_installed_one(ctx: Context, wanted: str) -> Finding:
             "fail",
             ctx.node,
             wanted,
-            f"module {version} is loaded, {release} (module {module}) is installed",
+            f"{_loaded_module(version, module)} is loaded, {release} (module {module}) is installed",
             "what is loaded counts, not what is installed",
             "a reboot loads it",
             steps=steps,
@@ -140,15 +146,20 @@ def _not_the_installed_one(ctx: Context, wanted: str) -> Finding:
     return unread(ctx.node, "which driver is loaded and which is installed", wanted)
 
 
+def _loaded_module(loaded: str, installed: str) -> str:
+    return f"another build of module {loaded}" if loaded == installed else f"module {loaded}"
+
+
 def pending_reboot(ctx: Context) -> Iterator[Finding]:
     """Nothing that was installed earlier still waits for a reboot."""
     module, installed = ctx.get("driver.version"), ctx.get("driver.installed.module")
-    if module and installed and module != installed:
+    another = module != installed or ctx.get("driver.loaded_is_installed") is False
+    if module and installed and another:
         yield Finding(
             "warn",
             ctx.node,
             f"module {installed} loaded",
-            f"module {module} loaded",
+            f"{_loaded_module(module, installed)} loaded",
             "an earlier change waits for a reboot",
             "the rollout's reboot does it",
             move="needs_step",

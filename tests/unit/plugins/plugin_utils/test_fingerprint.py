@@ -51,6 +51,8 @@ MOVES = {
     "problems": [{"subset": "x"}],
     "gpus.0.performance_level": "high",
     "gpus.0.bad_pages": 1,
+    "driver.next_boot.initramfs.older_than_module": True,
+    "driver.next_boot.initramfs.holds_module": True,
     "gpus.0.firmware.pldm_bundle": {"scheme": "dotted", "value": "01.26.00.04", "sources": {"amd-smi": "01.26.00.04"}},
     "gpus.0.firmware.sos.sources": {"sysfs": "0x0036024b", "amd-smi": "00.36.02.4B"},
 }
@@ -64,6 +66,9 @@ STAYS = {
     "gpus.0.link.3.max_width": 8,
     "gpus.0.partition.compute": "CPX",
     "driver.version": "6.8.5",
+    "driver.next_boot.srcversion": "other",
+    "driver.next_boot.kept_out_by": ["nomodeset"],
+    "driver.firmware_files./lib/firmware/amdgpu": 0,
     "driver.packages.amdgpu-dkms.hold": False,
     "rocm.active": "7.0.1",
     "rocm.obtainable.rocm-core": False,
@@ -197,6 +202,8 @@ def test_firmware_that_only_amd_smi_tells_is_not_missed_where_it_was_not_asked()
     [
         ("rocm.obtainable", None),
         ("driver.stale_trees", ["6.8.5"]),
+        ("driver.firmware_files", {"/lib/firmware/amdgpu": 3}),
+        ("driver.next_boot.initramfs.older_than_module", None),
         ("driver.dkms", [*facts()["driver"]["dkms"], {"version": "6.8.5", "kernel": "6.1.0-39", "state": "built"}]),
         ("rocm.packages.rocm-new", {"version": "7", "state": "config-files", "hold": False}),
     ],
