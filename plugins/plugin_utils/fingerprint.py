@@ -46,8 +46,8 @@ _NOT_RESTORED = frozenset({"obtainable", "stale_trees", "firmware_files", "loade
 def stable_facts(facts: dict) -> dict:
     """The part of the facts that a plan rests on: identity, GPUs, versions, link capability, command line.
 
-    What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders, and the initramfs,
-    which any package may have rebuilt) is left out.
+    What moves by itself (uptime, boot id, temperatures, counters, trained speed, free space, holders, and the
+    initramfs, which any package may have rebuilt) is left out.
     """
     gpus = [
         {**_part(gpu, _GPU), "firmware": _firmware(gpu), "link": [_part(hop, _HOP) for hop in gpu.get("link") or []]}

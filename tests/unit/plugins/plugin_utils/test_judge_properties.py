@@ -158,8 +158,10 @@ def read_by_deciding_rules(sample, target):
 # well: only what is known to be gone counts. So it is with a module that is known to be another build: the file is not
 # read where modules are compressed.
 TOLD_ONLY = {
-    ("node", "kernel", "next_boot"), ("driver", "packages", "amdgpu-dkms", "version"), ("driver", "loaded_is_installed"),
-}  # fmt: skip
+    ("node", "kernel", "next_boot"),
+    ("driver", "packages", "amdgpu-dkms", "version"),
+    ("driver", "loaded_is_installed"),
+}
 
 
 @pytest.mark.parametrize("versions", [OLD, NEW], ids=["old", "new"])
