@@ -21,13 +21,15 @@ options:
       - V(node) (boot, kernel, operating system, free space), V(platform) (maker, board, BIOS, processor), V(gpu)
         (identity, driver, partition), V(link) (each PCI Express hop with its AER counters), V(firmware) (blocks and
         VBIOS), V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings)
-        (kernel settings), V(ras) (memory errors, retired pages, heat) and V(activity) (processes that have a GPU open).
+        (kernel settings), V(ras) (memory errors, retired pages, heat), V(activity) (processes that have a GPU open)
+        and V(log) (what the kernel log says about GPUs, their paths and their host).
       - V(lspci) starts C(lspci) and fills what V(link) left open, with a row in RV(ansible_facts.instinct.problems) where
         the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
       - V(smi) starts C(amd-smi), or C(rocm-smi) where that gives nothing, as a second source beside the kernel's files,
         for the board's firmware bundle, and for whether too many pages are bad. It is slow, so V(all) leaves it out.
       - V(initramfs) unpacks the initramfs of the next boot and tells in V(driver), which it brings along, whether the driver
         is in it. It is slow, so V(all) leaves it out.
+      - V(previous_log) reads the kernel log of the boot before from the journal. It is slow, so V(all) leaves it out.
     type: list
     elements: str
     default: [all]
@@ -86,7 +88,7 @@ ansible_facts:
         gpus:
           description: One row per GPU on the PCI bus, whether or not a driver owns it; V(null) where the bus cannot
             be read.
-          returned: with subset C(gpu), C(link), C(firmware) or C(ras)
+          returned: with subset C(gpu), C(link), C(firmware), C(ras) or C(log)
           type: list
           elements: dict
           contains:
@@ -110,6 +112,11 @@ ansible_facts:
               returned: with subset C(gpu)
               type: bool
               sample: true
+            init_error:
+              description: The line of the kernel log that says why the driver does not serve the GPU.
+              returned: with subset C(log)
+              type: str
+              sample: null
             firmware:
               description: Versions of the firmware blocks the GPU has, by the kernel's name of the block. C(scheme)
                 tells how versions of the block compare, C(value) is the version in its one form, and C(sources) is
@@ -187,7 +194,13 @@ ansible_facts:
           returned: with subset C(activity)
           type: list
           elements: dict
-          sample: [{"pid": 812, "command": "python3", "device": "/dev/kfd"}]
+          sample: [{"pid": 812, "command": "python3", "device": "/dev/kfd", "container": null}]
+        log:
+          description: Signatures found in the kernel log of this boot, counted by PCI function, and in C(previous) of
+            the boot before; V(null) where it cannot be read. See the reference of log signatures.
+          returned: with subset C(log) or C(previous_log)
+          type: dict
+          sample: {"source": "kmsg", "complete": true, "lines": 2481, "signatures": [], "previous": null}
         problems:
           description: What could not be read or understood, and why.
           returned: success

@@ -10,6 +10,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import (
     hardware,
     health,
     links,
+    log,
     packages,
     paths,
     settings,
@@ -23,6 +24,7 @@ _LINK = (
 )
 _MATRIX = "AMD's compatibility matrix of user space and driver"
 _TARGET = "the target file"
+_LOG = "the messages of the kernel and of AMD's Linux driver"
 _BIOS = "AMD system acceptance guide, BIOS settings (2026-07-10)"
 _KERNEL = "AMD system acceptance guide, kernel parameters (2026-07-10)"
 _INSTALL = "AMD's installation guide for ROCm and the driver"
@@ -47,6 +49,7 @@ RULES: tuple[Rule, ...] = (
     Rule("link.width", "health", DECIDING, _LINK, links.width),
     Rule("health.aer", "health", DECIDING, "the kernel's documentation of aer_dev_*", health.aer),
     Rule("health.ras", "health", DECIDING, "AMD's Linux driver, RAS counters", health.ras),
+    Rule("log.fatal", "health", DECIDING, _LOG, log.fatal),
     Rule("packages.whole", "health", DECIDING, _PRACTICE, packages.whole),
     Rule("driver.next_boot", "health", DECIDING, _INSTALL, packages.next_boot),
     Rule("product.wanted", "transition", DECIDING, _TARGET, hardware.product_wanted),
@@ -68,5 +71,8 @@ RULES: tuple[Rule, ...] = (
     Rule("idle.states", "health", ADVISORY, _BIOS, settings.idle_states),
     Rule("health.aer_path", "health", ADVISORY, "the kernel's documentation of aer_dev_*", health.aer_path),
     Rule("health.bad_pages", "health", ADVISORY, "AMD's Linux driver, RAS counters", health.bad_pages),
+    Rule("log.read", "health", ADVISORY, _PRACTICE, log.read),
+    Rule("log.warnings", "health", ADVISORY, _LOG, log.warnings),
+    Rule("log.previous", "health", ADVISORY, _LOG, log.previous),
     Rule("gpu.holders", "transition", ADVISORY, _PRACTICE, health.holders),
 )

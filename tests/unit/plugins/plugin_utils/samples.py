@@ -53,6 +53,7 @@ def gpu(number, device_id="74a1", speed=32.0):
         "virtual_functions": {"possible": 8, "enabled": 0},
         "driver": "amdgpu",
         "initialised": True,
+        "init_error": None,
         "serial": f"692{number:09d}",
         "unique_id": f"{0x9000 + number:016x}",
         "vbios": "113-M3000100-102",
@@ -218,6 +219,7 @@ def facts(
             "layers": {"numa_balancing": {"live": "0", "cmdline": None, "next_boot": None, "config": None}},
         },
         "holders": [],
+        "log": {"source": "kmsg", "complete": True, "lines": 2481, "signatures": [], "previous": None},
         "problems": [],
     }
 
