@@ -20,6 +20,7 @@ ENTRIES = "/boot/loader/entries"
 # Debian and Ubuntu; SUSE and Red Hat; Red Hat on EFI, where the file is on the system partition.
 _CONFIGS = (GRUB_CFG, "/boot/grub2/grub.cfg", "/etc/grub2-efi.cfg", "/etc/grub2.cfg")
 _NEW_KERNELS = ("/etc/kernel/cmdline", "/usr/lib/kernel/cmdline")
+_SECTORS = re.compile(r"([0-9]{1,9})\+([0-9]{1,3})")
 _SAVED = ("${saved_entry}", "$saved_entry")
 _RELEASE = re.compile(r"(?:vmlinu[xz]|Image|bzImage|kernel)-([0-9]\S*)")
 _RESCUE_WORDS = frozenset(
@@ -185,11 +186,28 @@ def _with_custom(host: Host, path: str, text: str) -> str:
 
 def _environment(host: Host, folder: str) -> dict[str, str]:
     try:
-        return _grub.parse_environment(host.read(f"{folder}/grubenv"))
+        values = _grub.parse_environment(host.read(f"{folder}/grubenv"))
     except Unreadable as error:
         if error.missing:
             return {}
         raise
+    block = _reserved_block(host, values["env_block"]) if values.get("env_block") else None
+    return values if block is None else {**values, **block, "env_block": ""}
+
+
+def _reserved_block(host: Host, place: str) -> dict[str, str] | None:
+    """Values that grub keeps in sectors of the file system (SUSE on btrfs); None where they cannot be read."""
+    match = _SECTORS.fullmatch(place)
+    try:
+        mounts = [line.split(" ") for line in host.read("/proc/self/mounts").splitlines()]
+        devices = {words[1]: words[0] for words in mounts if len(words) > 1}
+        device = devices.get("/boot") or devices.get("/")
+        content = host.read_range(device, int(match[1]) * 512, int(match[2]) * 512) if match and device else b""
+    except Unreadable:
+        return None
+    text = content.rstrip(b"\0").decode("utf-8", "replace")
+    # Sectors that were never written to are all zero.
+    return _grub.parse_environment(text) if text.startswith("# GRUB Env") or (content and not text) else None
 
 
 def _loader_entries(host: Host) -> list[_grub.Item]:

@@ -288,6 +288,28 @@ def test_suse_boots_the_title_that_is_saved():
     assert grub_next_entry(RecordedHost({"files": files})).cmdline == ["ro", "splash=silent"]
 
 
+@pytest.mark.parametrize(
+    "block, kernel, once",
+    [
+        (bytes(512), "6.1.0-40-amd64", False),
+        (b"# GRUB Environment Block\nnext_entry=Old\n####".ljust(512, b"#"), "5.10.0-9-amd64", True),
+        (b"something else".ljust(512, b"x"), None, False),
+        (b"", None, False),
+    ],
+)
+def test_suse_keeps_a_one_time_choice_in_sectors_of_its_file_system(block, kernel, once):
+    older = "menuentry 'Old' {\n linux /boot/vmlinuz-5.10.0-9-amd64 ro\n}\n"
+    files = {
+        "/boot/grub2/grub.cfg": 'set default="${next_entry}"\nset default="${saved_entry}"\n' + ENTRY % "ro" + older,
+        "/boot/grub2/grubenv": "# GRUB Environment Block\nsaved_entry=Debian\nenv_block=512+1\n",
+        "/proc/self/mounts": "/dev/sda2 / btrfs rw,subvol=/@ 0 0\n/dev/sda1 /boot/efi vfat rw 0 0\n",
+        "/dev/sda2": bytes(512 * 512) + block,
+    }
+    menu = read_menu(RecordedHost({"files": files}))
+    assert (menu.next and menu.next.kernel, menu.once) == (kernel, once)
+    assert kernel or "env_block" in menu.reason
+
+
 def test_entries_of_a_custom_file_come_last():
     text = f"set default=Mine\n{ENTRY % 'ro'}source ${{config_directory}}/custom.cfg\n"
     custom = "menuentry 'Mine' {\n linux /boot/vmlinuz-6.9.1 ro mine\n}\n"
