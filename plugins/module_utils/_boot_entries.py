@@ -162,7 +162,8 @@ def _grub_menu(host: Host, path: str) -> Menu:
 
 def _variables(values: dict[str, str], environment: dict[str, str]) -> dict[str, str]:
     """Of grub's variables only these two can be known outside of it."""
-    known = {name: environment[name] for name in ("kernelopts", "tuned_params") if name in environment}
+    names = ["kernelopts", "tuned_params"]
+    known = {name: environment[name] for name in names if name in environment}
     # grub.cfg sets kernelopts only where the environment has not, and the other one always.
     first = {"kernelopts": values["kernelopts"]} if "kernelopts" in values else {}
     last = {"tuned_params": values["tuned_params"]} if "tuned_params" in values else {}

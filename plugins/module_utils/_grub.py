@@ -103,7 +103,7 @@ def parse_entry(name: str, text: str) -> Item:
 
 def sort_entries(items: list[Item]) -> list[Item]:
     """Loader entries as grub shows them: the highest version first, by the names of their files."""
-    return sorted(items, key=cmp_to_key(lambda left, right: _compare_names(right.names[0], left.names[0])))
+    return sorted(items, key=cmp_to_key(_compare_items), reverse=True)
 
 
 def compare_versions(left: str, right: str) -> int:
@@ -202,9 +202,9 @@ def _compare_parts(one: str, other: str) -> int:
     return (one > other) - (one < other)
 
 
-def _compare_names(left: str, right: str) -> int:
+def _compare_items(left: Item, right: Item) -> int:
     # name-version-release: each part counts before the next.
-    pairs = zip(_split_name(left), _split_name(right))
+    pairs = zip(_split_name(left.names[0]), _split_name(right.names[0]))
     return next((order for order in (compare_versions(*pair) for pair in pairs) if order), 0)
 
 
