@@ -202,7 +202,7 @@ class Host:
 
 
 def _given_up(process: subprocess.Popen[str]) -> str:
-    """Kill a program and give what it had printed, unless it cannot even be killed: a dead device may hold it for ever."""
+    """Kill a program and give what it had printed; one that a dead device holds cannot even be killed and is left."""
     process.kill()
     try:
         return process.communicate(timeout=_LAST_WORDS_SECONDS)[0] or ""

@@ -14,8 +14,42 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._recording impor
 MACHINES = Path(__file__).parent.parent / "fixtures" / "machines"
 
 
+class Watched(dict):
+    """A map that tells its machine when names come and go, since tests change files behind its back."""
+
+    def __init__(self, items, changed):
+        super().__init__(items)
+        self._changed = changed
+
+    def __setitem__(self, key, value):
+        if key not in self or value != self[key]:
+            self._changed()
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key):
+        self._changed()
+        super().__delitem__(key)
+
+    def update(self, *more, **named):
+        self._changed()
+        super().update(*more, **named)
+
+    def pop(self, *words):
+        self._changed()
+        return super().pop(*words)
+
+
 class RecordedHost(Recording):
     """Reads from the map, writes into it, and runs only the commands the map knows."""
+
+    def __setattr__(self, name, value):
+        if name in ("files", "links"):
+            self._forget()
+            value = Watched(value, self._forget)
+        super().__setattr__(name, value)
+
+    def _forget(self) -> None:
+        self.__dict__.update(_folders=None, _resolved={})
 
     @classmethod
     def load(cls, name: str) -> "RecordedHost":
@@ -52,12 +86,3 @@ class RecordedHost(Recording):
         inside = path.rstrip("/") + "/"
         self.files = {name: text for name, text in self.files.items() if not name.startswith(inside)}
         self.links = {name: target for name, target in self.links.items() if not name.startswith(inside)}
-
-    def _tree(self) -> dict[str, set[str]]:
-        # Tests change files and links behind the machine's back.
-        self._folders = None
-        return super()._tree()
-
-    def realpath(self, path: str) -> str:
-        self._resolved.clear()
-        return super().realpath(path)
