@@ -217,13 +217,10 @@ def test_retired_pages_are_counted_and_half_a_line_is_not_understood():
     }
     page = "0x00000001 : 0x00001000 : R\n"
     assert (
-        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page * 2}})["gpus"][0]["bad_pages"]
-        == 2
+        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page * 2}})["gpus"][0]["bad_pages"] == 2
     )
     assert (
-        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page + "0x"}})["gpus"][0][
-            "bad_pages"
-        ]
+        gather("ras", {"files": {**files, f"{device}/ras/gpu_vram_bad_pages": page + "0x"}})["gpus"][0]["bad_pages"]
         is None
     )
 

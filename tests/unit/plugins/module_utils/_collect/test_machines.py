@@ -13,7 +13,6 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registr
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import package_manager
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import narrowest
 from ansible_collections.fleetops.instinct.plugins.module_utils._rpm import QUERY
-from ansible_collections.fleetops.instinct.plugins.module_utils._rpm import QUERY
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import MACHINES, RecordedHost
 
 NAMES = sorted(path.stem for path in MACHINES.glob("*.json"))
