@@ -125,14 +125,27 @@ def _numbers(hop: _Hop) -> dict[str, Any]:
     """Speed and width, now and at most, and the readings of the speed."""
     shown = {key: hop.reading.parsed(f"{hop.device}/{name}", parse, name) for key, (name, parse) in READINGS.items()}
     told = {key: getattr(hop.space.express, key) for key in READINGS}
+    merged, samples = dict(shown), [shown["speed_gts"]]
     for key, (name, _parse) in READINGS.items():
-        if None not in (shown[key], told[key]) and shown[key] != told[key]:
+        if shown[key] is None and told[key] is not None and _is_silent(hop, name):
+            merged[key] = told[key]
+        elif None not in (shown[key], told[key]) and shown[key] != told[key]:
             hop.reading.problem(name, f"{shown[key]} here, {told[key]} in the configuration space")
-    speeds = [speed for speed in (shown["speed_gts"], told["speed_gts"]) if speed is not None]
-    # Two readings that are the same are one; two that differ are both kept.
-    samples = list(dict.fromkeys(speeds)) or None
-    merged = {key: told[key] if shown[key] is None else shown[key] for key in READINGS}
-    return {**merged, "samples_gts": samples}
+            # Two readings of a speed that differ are both kept.
+            samples += [told[key]] if key == "speed_gts" else []
+    samples[0] = merged["speed_gts"]
+    return {**merged, "samples_gts": None if samples[0] is None else samples}
+
+
+def _is_silent(hop: _Hop, name: str) -> bool:
+    """Whether sysfs leaves it open: no such file, or a kernel that has no name for the speed.
+
+    A file that is there and cannot be read or understood is trouble, which registers must not hide.
+    """
+    try:
+        return hop.reading.host.read(f"{hop.device}/{name}").startswith("Unknown")
+    except Unreadable as error:
+        return error.missing
 
 
 def _registers(hop: _Hop) -> dict[str, Any]:

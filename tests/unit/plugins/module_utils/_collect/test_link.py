@@ -130,6 +130,19 @@ def test_the_configuration_space_fills_what_sysfs_lacks():
     assert "current_link_speed" in rows[f"{GPU} hop {PORT}"]
 
 
+@pytest.mark.parametrize("content", [{"error": "EIO"}, "??\n", "\n"])
+@pytest.mark.parametrize("name, key", [("current_link_speed", "speed_gts"), ("max_link_width", "max_width")])
+def test_registers_do_not_hide_a_file_that_is_there_and_cannot_be_read(content, name, key):
+    gpu, rows = gathered(up={name: content})
+    assert gpu["link"][2][key] is None
+    assert rows[f"{GPU} hop {UP} {name}"]
+
+
+def test_a_kernel_that_has_no_name_for_a_speed_is_helped_by_the_register():
+    hop = gathered(gpu={"current_link_speed": "Unknown speed\n"})[0]["link"][0]
+    assert (hop["speed_gts"], hop["samples_gts"]) == (32.0, [32.0])
+
+
 def test_two_sources_that_disagree_are_both_told():
     gpu, rows = gathered(up={"config": raw(config_space(IDS[UP], UPSTREAM, 16.0, 8))})
     assert (gpu["link"][2]["speed_gts"], gpu["link"][2]["samples_gts"]) == (32.0, [32.0, 16.0])
