@@ -89,7 +89,7 @@ def fleet(inventory: str | None) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure and print, then what the facts cost a node, then the planner at 10,000 nodes; both fail above their limits."""
+    """Measure and print, then what the facts cost a node and the planner at 10,000 nodes, which fail above their limits."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("inventory", nargs="?")
     parser.add_argument("--target", type=Path, help="default: target-7.0.2.yml beside the inventory")
