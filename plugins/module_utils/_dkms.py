@@ -13,7 +13,7 @@ import re
 from typing import NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
-from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
+from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional, read_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
 TREE = "/var/lib/dkms/amdgpu"
@@ -97,9 +97,18 @@ def module_file(host: Host, kernel: str) -> str | None:
 
 
 def weak_module_file(host: Host, kernel: str) -> str | None:
-    """Path of the link by which a kernel uses the module that was built for another; None where there is none."""
+    """Path of the link by which a kernel uses the module that was built for another; None where it uses none.
+
+    :raises Unreadable: where a folder or the list of modules is there and cannot be read.
+    """
     path = _module_in(host, kernel, (_WEAK_FOLDER,))
-    return path if path and host.exists(path) else None
+    if path is None or not host.exists(path):
+        return None
+    if in_tree_module_file(host, kernel) is None:
+        return path
+    # Red Hat's depmod prefers the kernel's own module unless it is told otherwise; what it chose is in its list.
+    chosen = (read_optional(host, f"{_KERNELS}/{kernel}/modules.dep") or b"").decode("utf-8", "replace")
+    return path if f"\n{_WEAK_FOLDER}/{path.rpartition('/')[2]}:" in f"\n{chosen}" else None
 
 
 def in_tree_module_file(host: Host, kernel: str) -> str | None:

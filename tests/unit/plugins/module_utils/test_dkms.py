@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import TREE, parse_dkms_status, read_tree
+from ansible_collections.fleetops.instinct.plugins.module_utils._dkms import (
+    TREE,
+    parse_dkms_status,
+    read_tree,
+    weak_module_file,
+)
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
 
 VERSION = "6.16.6-2255209.24.04"
@@ -85,6 +90,25 @@ def test_a_weak_link_to_a_module_that_is_gone_does_not_count():
     tree = read_tree(RecordedHost({"files": files, "links": links}))
     assert [(row.kernel, row.built_for) for row in tree.builds] == [("4.18-1", None), ("4.18-2", "4.18-1")]
     assert (tree.installed(VERSION, "4.18-2"), tree.installed(VERSION, "4.18-3")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "listed, used",
+    [
+        ("weak-updates/amdgpu.ko: x.ko\n", True),
+        ("kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko:\n", False),
+        (None, False),
+    ],
+)
+def test_a_weak_link_beside_the_kernels_own_module_counts_where_depmod_chose_it(listed, used):
+    folder = "/lib/modules/4.18-2"
+    own, weak = f"{folder}/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko", f"{folder}/weak-updates/amdgpu.ko"
+    files = {own: "", "/lib/modules/4.18-1/extra/amdgpu.ko": "", f"{folder}/modules.dep": listed}
+    host = RecordedHost({
+        "files": {path: text for path, text in files.items() if text is not None},
+        "links": {weak: "/lib/modules/4.18-1/extra/amdgpu.ko"},
+    })  # fmt: skip
+    assert weak_module_file(host, "4.18-2") == (weak if used else None)
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map("".join)))
