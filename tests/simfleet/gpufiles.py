@@ -89,6 +89,8 @@ def _modes(view: View) -> dict[str, object]:
         }
     values["pp_dpm_sclk"] = "0: 132Mhz *\n1: 2100Mhz"
     values["pp_dpm_mclk"] = "0: 900Mhz *\n1: 1300Mhz"
+    top = view.product.chip
+    values["pp_dpm_pcie"] = f"0: 2.5GT/s, x{top.width} 619Mhz\n1: {top.gts}GT/s, x{top.width} 1143Mhz *"
     return values
 
 
@@ -150,6 +152,13 @@ def _drm(tree: Tree, function: Function, base: str) -> None:
         tree.links[f"class/drm/{name}"] = place
 
 
+def _compute_node(tree: Tree, function: Function) -> None:
+    domain, bus, device = int(function.bdf[:4], 16), int(function.bdf[5:7], 16), int(function.bdf[8:10], 16)
+    text = f"simd_count 1216\nvendor_id 4098\nlocation_id {bus << 8 | device << 3}\ndomain {domain}"
+    # The two processors are nodes 0 and 1.
+    tree.put(f"class/kfd/kfd/topology/nodes/{2 + (function.gpu or 0)}", {"properties": text})
+
+
 def add_gpu(tree: Tree, view: View, function: Function, base: str) -> None:
     """Add what the driver shows of one GPU: identity, modes, RAS, sensors and its DRM nodes."""
     for values in (_board(view, function), _modes(view), _ras(view, function), _firmware(view)):
@@ -159,3 +168,4 @@ def add_gpu(tree: Tree, view: View, function: Function, base: str) -> None:
     tree.links[f"{place}/device"] = base
     tree.links[f"class/hwmon/hwmon{(function.gpu or 0) + 2}"] = place
     _drm(tree, function, base)
+    _compute_node(tree, function)

@@ -147,6 +147,7 @@ _SUPERMICRO = {
     "bios_vendor": "American Megatrends International, LLC.",
     "bios_version": "3.2",
     "bios_date": "11/13/2024",
+    "bios_release": "5.27",
 }
 _DELL = {
     "sys_vendor": "Dell Inc.",
@@ -156,6 +157,7 @@ _DELL = {
     "bios_vendor": "Dell Inc.",
     "bios_version": "2.15.2",
     "bios_date": "04/02/2024",
+    "bios_release": "5.22",
 }
 _GIGABYTE = {
     "sys_vendor": "GIGABYTE",
@@ -165,6 +167,7 @@ _GIGABYTE = {
     "bios_vendor": "GIGABYTE",
     "bios_version": "M05",
     "bios_date": "10/11/2023",
+    "bios_release": "5.18",
 }
 
 

@@ -195,6 +195,7 @@ def _cpus(tree: Tree, view: View) -> None:
     tree.put(base, {"smt/active": 0, "smt/control": "off", "cpufreq/boost": 1})
     tree.put(base, {"cpuidle/current_driver": "acpi_idle", "cpuidle/current_governor": "menu"})
     for cpu in range(CPUS):
+        tree.put(f"{base}/cpufreq/policy{cpu}", {"scaling_governor": "schedutil"})
         tree.put(
             f"{base}/cpu{cpu}",
             {"online": 1, "cpufreq/scaling_governor": "schedutil", "cpufreq/scaling_driver": "acpi-cpufreq"},
@@ -244,6 +245,10 @@ def build_tree(view: View) -> Tree:
     _nodes(tree)
     _module(tree, view.driver)
     tree.dirs |= {"bus/pci/drivers/amdgpu"} if view.driver else set()
+    if view.driver:
+        for node in (0, 1):
+            text = "cpu_cores_count 96\nsimd_count 0\nvendor_id 0\nlocation_id 0\ndomain 0"
+            tree.put(f"class/kfd/kfd/topology/nodes/{node}", {"properties": text})
     tree.dirs |= {
         "class/drm",
         "class/net",
