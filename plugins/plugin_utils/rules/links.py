@@ -229,7 +229,7 @@ def _may_be_idle(gpu: Mapping[str, Any], hops: list[Mapping[str, Any]], key: str
     if gpu.get("performance_level") not in ("auto", "low", None) or _under_load(gpu):
         return False
     levels = rows(gpu.get("link_levels"))
-    if not levels:
+    if not levels or not all(generation(level.get("speed_gts")) and level.get("width") for level in levels):
         return key == "speed_gts" and all(hop[key] == _LOWEST for hop in hops)
     most = max(level[key] for level in levels)
     low = [(level["speed_gts"], level["width"]) for level in levels if level[key] < most]

@@ -13,8 +13,12 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import (
     describe,
     generation,
     narrowest,
+    parse_levels,
     parse_speed,
     parse_width,
+    partner,
+    speed_of_code,
+    width_of_code,
 )
 
 SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)
@@ -79,3 +83,41 @@ def test_hops_that_cannot_be_read_are_passed_over():
     assert narrowest([unread, {"speed_gts": 32.0, "width": 16}])["speed_gts"] == 32.0
     assert narrowest([unread]) is None
     assert narrowest([]) is None
+
+
+def levels(text):
+    return [(level["speed_gts"], level["width"], level["active"]) for level in parse_levels(text) or []]
+
+
+@pytest.mark.parametrize(
+    "text, seen",
+    [
+        ("0: 2.5GT/s, x8 250Mhz\n1: 16.0GT/s, x8 1143Mhz *\n", [(2.5, 8, False), (16.0, 8, True)]),
+        ("0: 2.5GT/s, x1 310Mhz *  \n1: 8.0GT/s, x16 619Mhz\n", [(2.5, 1, True), (8.0, 16, False)]),
+        ("0: 8.0GT/s, x16 *\n1: 8.0GT/s, x16 *\n", [(8.0, 16, True), (8.0, 16, True)]),
+        ("0: 2.5GB, x8 \n1: 8.0GB, x16 *\n", [(2.5, 8, False), (8.0, 16, True)]),
+        ("0: 32.0GT/s, x16 619Mhz *\n" + "\0" * 40, [(32.0, 16, True)]),
+    ],
+)
+def test_levels_of_the_links_power_saving_are_read_with_the_active_ones_c04(text, seen):
+    assert levels(text) == seen
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\0", "0: 0.0GT/s, x0 *\n", "0: 2.5GT/s, x8\nwhat else\n", "S: 19Mhz *\n"])
+def test_levels_that_are_not_all_understood_are_none_c04(text):
+    assert parse_levels(text) is None
+
+
+def test_the_ends_of_a_link_come_in_pairs_and_the_hop_above_stands_in_for_a_missing_one():
+    assert [partner([{}] * 4, index) for index in range(4)] == [1, 0, 3, 2]
+    assert [partner([{}] * 3, index) for index in range(3)] == [1, 2, 2]
+
+
+def test_codes_of_registers_outside_the_tables_are_none_c14():
+    assert [speed_of_code(code) for code in range(16)] == [None, *SPEEDS, *[None] * 9]
+    assert [code for code in range(64) if width_of_code(code)] == [1, 2, 4, 8, 12, 16, 32]
+
+
+@given(st.text(max_size=80))
+def test_no_text_upsets_the_parser_of_levels(text):
+    assert all(speed in SPEEDS and width <= 32 for speed, width, _active in levels(text))

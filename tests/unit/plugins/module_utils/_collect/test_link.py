@@ -236,7 +236,7 @@ def test_a_counter_that_cannot_be_is_null_d06(total):
 @pytest.mark.parametrize(
     "text, percent", [("0\n", 0), ("100\n", 100), ("101\n", None), ("65535\n", None), ("N/A", None)]
 )
-def test_load_is_percent(text, percent):
+def test_load_is_percent_c04(text, percent):
     assert gathered(gpu={"gpu_busy_percent": text})[0]["busy_percent"] == percent
 
 

@@ -134,6 +134,7 @@ def test_c04_power_saving_explains_no_missing_lanes_and_no_slow_mi300x(target):
 LEVELS = {
     "all full": [{"speed_gts": 16.0, "width": 16, "active": True}],
     "one lane": [{"speed_gts": 2.5, "width": 1, "active": True}, {"speed_gts": 16.0, "width": 16, "active": False}],
+    "unread": [{"speed_gts": None, "width": None, "active": True}],
     "slow": [{"speed_gts": 8.0, "width": 16, "active": True}, {"speed_gts": 16.0, "width": 16, "active": False}],
 }
 
@@ -146,6 +147,8 @@ LEVELS = {
         (IDLE, {"busy_percent": None}, "unknown"),
         (IDLE, {"link_levels": LEVELS["all full"]}, "fail"),
         (IDLE, {"link_levels": LEVELS["one lane"]}, "unknown"),
+        (IDLE, {"link_levels": LEVELS["unread"]}, "unknown"),
+        ({"speed_gts": 8.0}, {"link_levels": LEVELS["unread"]}, "fail"),
         ({"speed_gts": 8.0}, {"link_levels": LEVELS["one lane"]}, "fail"),
         ({"speed_gts": 8.0}, {"link_levels": LEVELS["slow"]}, "unknown"),
         ({"speed_gts": 8.0}, {"link_levels": LEVELS["slow"], "performance_level": "high"}, "fail"),
