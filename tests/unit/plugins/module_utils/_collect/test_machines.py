@@ -95,7 +95,7 @@ def test_a_healthy_node_is_read_whole():
     assert facts["gpus"][0]["aer"] == {"correctable": 0, "nonfatal": 0, "fatal": 0}
     assert facts["gpus"][0]["ras"]["umc"] == {"ue": 0, "ce": 0}
     assert facts["gpus"][0]["bad_pages"] == 0
-    assert facts["holders"] == [{"pid": 812, "command": "python3", "device": "/dev/kfd"}]
+    assert facts["holders"] == [{"pid": 812, "command": "python3", "device": "/dev/kfd", "container": None}]
 
 
 def test_driver_and_rocm_of_a_healthy_node_are_decoded():
