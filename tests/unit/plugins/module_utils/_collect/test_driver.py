@@ -8,6 +8,8 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
 from ansible_collections.fleetops.instinct.tests.unit.kernel_module import archive, module
@@ -208,3 +210,17 @@ def test_a_kernel_that_uses_the_module_of_another_is_ready_with_it():
     assert (facts["ready_for_next_boot"], facts["next_boot"]["module_file"]) == (True, weak)
     assert [row["built_for"] for row in facts["dkms"] if row["kernel"] == kernels[0]] == [kernels[1]]
     assert facts["next_boot"]["version"] == "6.14.14"
+
+
+ODD = st.one_of(st.binary(max_size=120), st.just({"error": "EIO"}))
+PLACES = st.sampled_from([
+    "/boot/grub/grub.cfg", "/boot/grub/grubenv", "/boot/loader/entries/a.conf", "/etc/kernel/cmdline", BUILT, INITRD,
+    "/etc/modprobe.d/a.conf", "/sys/module/amdgpu/srcversion", "/sys/module/amdgpu/taint", "/proc/sys/kernel/osrelease",
+])  # fmt: skip
+
+
+@given(st.dictionaries(PLACES, ODD, max_size=4))
+def test_odd_content_anywhere_gives_facts_and_reasons_never_an_error(odd):
+    facts = gather(RecordedHost(machine(odd)), ["node", "driver", "initramfs"])
+    assert facts["driver"]["installed"]["release"] == "30.10.2"
+    assert facts["driver"]["next_boot"] is not None or facts["problems"]
