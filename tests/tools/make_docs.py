@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The generated part of the documentation: docs/reference/*.md from the plugin docs, docs/states.md from states.py.
+"""The generated part of the documentation: docs/reference/*.md from plugin docs and the catalog, docs/states.md.
 
     python tests/tools/make_docs.py [--check]
 
@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import render_table
 
 COPY = Path(__file__).resolve().parents[2]
@@ -105,9 +106,35 @@ def role_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def signature_page() -> str:
+    """Every signature of the kernel log, in the order of the catalog."""
+    parts = [
+        "# Log signatures",
+        "Made by `make docs`; the source is `plugins/plugin_utils/catalog/log_signatures.yml`.",
+        "Lines of the kernel log that `node_facts` counts (subset `log`) and the audit judges. The example is one "
+        "spelling of several. **fail** makes the node unhealthy, **warn** is told, **info** is counted only.",
+    ]
+    for name, row in load_catalog().signatures.items():
+        about = {"gpu": "the GPU", "path": "a GPU's path or the GPU", "host": "the node"}[row["scope"]]
+        severity = f"**{row['severity']}**, about {about}"
+        if row.get("until_reset"):
+            severity += "; warn once a reset of the GPU went well"
+        if row.get("per_minute"):
+            severity += f"; fail from {row['per_minute']} a minute"
+        facts = [
+            f"- severity: {severity}",
+            f"- means: {row['meaning']}",
+            f"- do: {row['action']}",
+            f"- source: {row['source']}",
+        ]
+        parts.append("\n\n".join([f"## `{name}`", f"```text\n{row['example']}\n```", "\n".join(facts)]))
+    return "\n\n".join(parts) + "\n"
+
+
 def pages() -> dict[str, str]:
     """Every generated page by its path below docs/; a kind of which there is no plugin has none."""
     made = {f"reference/{kind}s.md": page for kind in KINDS if (page := plugin_page(kind))}
+    made["reference/log-signatures.md"] = signature_page()
     return {**made, "reference/roles.md": role_page(), "states.md": render_table()}
 
 
