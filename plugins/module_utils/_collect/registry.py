@@ -101,7 +101,8 @@ def _merge(facts: dict, fragment: dict) -> None:
                 _fill(known, added)
         elif isinstance(value, dict) and isinstance(facts.get(key), dict):
             _fill(facts[key], value)
-        elif key == "gpus" or facts.get(key) is None:
+        # What the initramfs holds means nothing beside a driver that could not be read.
+        elif key == "gpus" or key not in facts or (facts[key] is None and key != "driver"):
             facts[key] = value
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.tests.unit.kernel_module import archive, module
 from ansible_collections.fleetops.instinct.tests.unit.recorded_host import RecordedHost
 
@@ -210,6 +211,15 @@ def test_a_kernel_that_uses_the_module_of_another_is_ready_with_it():
     assert (facts["ready_for_next_boot"], facts["next_boot"]["module_file"]) == (True, weak)
     assert [row["built_for"] for row in facts["dkms"] if row["kernel"] == kernels[0]] == [kernels[1]]
     assert facts["next_boot"]["version"] == "6.14.14"
+
+
+def test_a_driver_that_could_not_be_read_is_null_whatever_the_initramfs_holds():
+    class Broken(RecordedHost):
+        def readlink(self, path):
+            raise FleetError(path, "OSError: EIO")
+
+    files = {INITRD: gzip.compress(archive({"lib/modules/x/amdgpu.ko": b"x"}))}
+    assert gather(Broken(machine(files)), ["driver", "initramfs"])["driver"] is None
 
 
 ODD = st.one_of(st.binary(max_size=120), st.just({"error": "EIO"}))
