@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 _LINE = 4096  # A record of the kernel is never longer than twice this; a line of a strange file may be.
@@ -29,18 +28,18 @@ _PREFIX = re.compile(
 )
 
 
-@dataclass
 class Record:
     """One message. ``time`` is in seconds since boot, None where the text does not say; ``device`` the PCI function.
 
     ``sequence`` is that of /dev/kmsg; ``kernel`` is false for messages that a program wrote into the log.
     """
 
-    time: float | None
-    text: str
-    sequence: int | None = None
-    kernel: bool = True
-    device: str | None = None
+    # A plain class: a log has many of them, and the node would load dataclasses for nothing else.
+    __slots__ = ("device", "kernel", "sequence", "text", "time")
+
+    def __init__(self, time: float | None, text: str, sequence: int | None = None, kernel: bool = True) -> None:
+        self.time, self.text, self.sequence, self.kernel = time, text, sequence, kernel
+        self.device: str | None = None
 
 
 def parse(text: str) -> list[Record]:

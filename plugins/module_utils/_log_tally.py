@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._kernel_log import Record
@@ -31,20 +30,19 @@ _DEVICE = re.compile(rf"device_id: ({BDF})$")
 _BUS = re.compile(r"secondary_bus: 0x([0-9a-f]{2})$")
 
 
-@dataclass
 class Row:
-    """A signature at a PCI function. ``open`` are those lines that no successful reset of the GPU has followed."""
+    """A signature at a PCI function.
 
-    id: str
-    bdf: str | None
-    sample: str
-    first: float | None
-    last: float | None = None
-    count: int = 0
-    open: int = 0
-    named: bool = False
-    driver: bool = False
-    details: dict[str, int | str] = field(default_factory=dict)
+    ``open`` are those lines that no successful reset of the GPU has followed; ``named`` is whether a line names the
+    function itself, ``driver`` whether the driver says it.
+    """
+
+    def __init__(self, name: str, bdf: str | None, sample: str, first: float | None, driver: bool = False) -> None:
+        self.id, self.bdf, self.sample, self.first, self.driver = name, bdf, sample, first, driver
+        self.last: float | None = None
+        self.count = self.open = 0
+        self.named = False
+        self.details: dict[str, int | str] = {}
 
 
 def count(records: Iterable[Record]) -> Tally:
@@ -177,16 +175,14 @@ def _add_details(known: dict[str, int | str], added: dict[str, int | str]) -> No
             known[key] = masked(value) if isinstance(value, str) else value
 
 
-@dataclass
 class _Ended:
     """A record of the firmware (APEI), which is several lines with one number."""
 
-    record: Record
-    event: int | None
-    how: str = ""
-    pcie: bool = False
-    bus: str = ""
-    devices: list = field(default_factory=list)
+    def __init__(self, record: Record, event: int | None) -> None:
+        self.record, self.event = record, event
+        self.how = self.bus = ""
+        self.pcie = False
+        self.devices: list[str | None] = []
 
     @property
     def id(self) -> str:

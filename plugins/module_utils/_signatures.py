@@ -35,7 +35,7 @@ class Signature(NamedTuple):
 
     id: str
     needles: tuple[str, ...]
-    pattern: re.Pattern[str] | None
+    pattern: str
     decides: str
     driver: bool
 
@@ -66,8 +66,9 @@ def recognise(text: str) -> Match:
     names_gpu = bdf is not None and "amdgpu" in text
     for needle, row in _NEEDLES:
         if needle in text:
-            found = row.pattern.search(text) if row.pattern else None
-            if found or row.pattern is None:
+            # Compiled, and kept, by re when it is first needed: a healthy log needs few of them.
+            found = re.search(row.pattern, text) if row.pattern else None
+            if found or not row.pattern:
                 details = _details(found) if found else {}
                 bdf = str(details.pop("bdf", bdf) or "") or None
                 return Match(row.id, _whole(bdf), names_gpu, details, row.decides, row.driver)
@@ -91,7 +92,7 @@ def _details(found: re.Match[str]) -> dict[str, int | str]:
 
 
 def _row(name: str, needles: str, pattern: str = "", decides: str = "", driver: bool = True) -> Signature:
-    return Signature(name, tuple(needles.split("|")), re.compile(pattern) if pattern else None, decides, driver)
+    return Signature(name, tuple(needles.split("|")), pattern, decides, driver)
 
 
 def _host(name: str, needles: str, pattern: str = "") -> Signature:

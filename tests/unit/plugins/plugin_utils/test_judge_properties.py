@@ -39,6 +39,12 @@ def healthy(versions):
     return change(facts(versions=versions, count=3), "settings.module_options.amdgpu", {"noretry": "0"})
 
 
+def line(name, bdf, **more):
+    """A kernel log with one signature, about the third GPU."""
+    row = {"id": name, "bdf": bdf, "named": True, "gpus": ["0000:33:00.0"], "count": 1, "open": 1, "first": 1.0}
+    return [{**row, "last": 1.0, "sample": "x", "details": {}, **more}]
+
+
 SICK = {
     "ras": ("gpus.2.ras.umc.ue", 4),
     "aer": ("gpus.2.aer.nonfatal", 1),
@@ -58,6 +64,9 @@ SICK = {
     "other option": ("settings.module_options.amdgpu.noretry", "1"),
     "other driver loaded": ("driver.version", "6.8.5"),
     "in-tree": ("driver.origin", "in-tree"),
+    "hung": ("log.signatures", line("ring_timeout", "0000:33:00.0")),
+    "reset without an end": ("log.signatures", line("reset_incomplete", "0000:33:00.0")),
+    "flood": ("log.signatures", line("aer_corrected", "0000:30:01.1", count=600, first=100.0, last=160.0)),
 }
 
 
