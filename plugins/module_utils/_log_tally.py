@@ -33,8 +33,8 @@ _BUS = re.compile(r"secondary_bus: 0x([0-9a-f]{2})$")
 class Row:
     """A signature at a PCI function.
 
-    ``open`` are those lines that no successful reset of the GPU has followed; ``named`` is whether a line names the
-    function itself, ``driver`` whether the driver says it.
+    ``open`` are those lines that no successful reset or start of the GPU has followed; ``named`` is whether a line names
+    the function itself, ``driver`` whether the driver says it.
     """
 
     def __init__(self, name: str, bdf: str | None, sample: str, first: float | None, driver: bool = False) -> None:
@@ -99,7 +99,7 @@ class Tally:
         if bdf is None and match.driver:
             bdf = self._nearby(record)
         if match.id == SERVES:
-            self._serves(bdf)
+            self._settle(bdf)
             return
         self._count(match, bdf, record, named)
         self._follow(match, bdf, record, named)
@@ -130,8 +130,9 @@ class Tally:
         elif match.id == "reset_failed":
             self._resetting.pop(bdf, None)
         elif match.id in ("reset_resuming", "reset_succeeded"):
-            self._resetting.pop(bdf, None)
             self._settle(bdf)
+            if not self._resetting:
+                self._settle(None)
         elif bdf and match.decides and bdf not in self._resetting:
             self._explain(match.decides, bdf, record)
 
@@ -145,15 +146,16 @@ class Tally:
             self.init_errors.setdefault(bdf, self._causes[bdf])
 
     def _settle(self, bdf: str | None) -> None:
-        """A reset went well. Where no other is under way, it answers for what the driver said without naming a GPU."""
-        self._serves(bdf)
-        for row in self.rows.values():
-            if row.driver and (row.bdf == bdf or (row.bdf is None and not self._resetting)):
-                row.open = 0
+        """A reset or a start of the driver went well: it answers for what the driver said of the GPU before.
 
-    def _serves(self, bdf: str | None) -> None:
+        A reset does so for lines that name no GPU, too, where no other reset is under way.
+        """
+        self._resetting.pop(bdf, None)
         self.init_errors.pop(bdf or "", None)
         self._causes.pop(bdf or "", None)
+        for row in self.rows.values():
+            if row.driver and row.bdf == bdf:
+                row.open = 0
 
     def _close_firmware(self, ended: _Ended | None) -> None:
         if ended is None:

@@ -118,7 +118,7 @@ def signature_page() -> str:
         about = {"gpu": "the GPU", "path": "a GPU's path or the GPU", "host": "the node"}[row["scope"]]
         severity = f"**{row['severity']}**, about {about}"
         if row.get("until_reset"):
-            severity += "; warn once a reset of the GPU went well"
+            severity += "; warn once a reset or start of the GPU went well"
         if row.get("per_minute"):
             severity += f"; fail from {row['per_minute']} a minute"
         facts = [

@@ -89,7 +89,7 @@ def _fatal(ctx: Context, row: Row) -> Iterator[Finding]:
         yield _finding("fail", _subject(ctx, row), entry, [row])
     elif entry["severity"] == "fail":
         finding = _finding("warn", _subject(ctx, row), entry, [row])
-        yield finding._replace(why=f"{finding.why}; a reset of the GPU that went well followed")
+        yield finding._replace(why=f"{finding.why}; a reset or a start of the GPU that went well followed")
 
 
 def _is_grave(row: Row, entry: Mapping[str, Any]) -> bool:

@@ -171,6 +171,19 @@ def test_a_reset_that_went_well_answers_for_what_came_before_it_and_not_after():
     assert (row.count, row.open) == (3, 1)
 
 
+def test_a_reset_that_went_well_answers_for_lines_without_a_gpu_unless_another_is_under_way():
+    hang, begun = "amdgpu: qcm fence wait loop timeout expired", f"{GPU} GPU reset begin!"
+    other = "amdgpu 0000:1b:00.0: amdgpu: GPU reset begin!"
+    well = f"{GPU} GPU reset(1) succeeded!"
+    assert rows(hang, begun, well)["queue_hang", None].open == 0
+    assert rows(hang, begun, other, well)["queue_hang", None].open == 1
+
+
+def test_a_start_of_the_driver_ends_what_a_reset_had_left():
+    found = rows(f"{GPU} GPU reset begin!", "[drm] Initialized amdgpu 3.63.0 for 0000:63:00.0 on minor 1")
+    assert [(row.id, row.open) for row in found.values()] == [("reset_begun", 0)]
+
+
 def test_a_reset_of_one_gpu_answers_for_no_other():
     other = "amdgpu 0000:1b:00.0: amdgpu: IP block:gfx_v9_4_3 is hung!"
     found = rows(other, f"{GPU} GPU reset begin!", f"{GPU} GPU reset(1) succeeded!")

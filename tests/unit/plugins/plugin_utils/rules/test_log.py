@@ -134,7 +134,13 @@ def test_a_reset_that_went_well_leaves_warnings(target, end):
     text = f"{GPU} MES failed to respond to msg=3\n{GPU} GPU reset begin!\n{GPU} {end}"
     found, kind = log_of(target, signatures(text))
     assert ({row["verdict"] for row in found.values()}, kind) == ({"warn"}, "at_target")
-    assert "a reset of the GPU that went well followed" in found["log.fatal"]["why"]
+    assert "a reset or a start of the GPU that went well followed" in found["log.fatal"]["why"]
+
+
+def test_a_start_that_failed_at_first_and_went_well_then_leaves_a_warning(target):
+    text = f"{GPU} Fatal error during GPU init\n[  200.000000] [drm] Initialized amdgpu 3.63.0 for {BDF} on minor 1"
+    found, kind = log_of(target, signatures(text))
+    assert (found["log.fatal"]["verdict"], kind) == ("warn", "at_target")
 
 
 def test_a_hang_after_the_reset_is_a_fault_again(target):
