@@ -177,15 +177,16 @@ ansible_facts:
           type: dict
           sample: {"loaded": true, "version": "6.14.14", "origin": "dkms", "ready_for_next_boot": true}
         rocm:
-          description: The active release, those installed side by side, AMD's packages, repositories, pins, holds, and
-            whether the package lists still offer what is installed.
+          description: The active release, those installed side by side and what is left of others, the package manager
+            and who holds its lock, AMD's packages and those of the distribution under its names, repositories, pins,
+            holds, and whether the package lists still offer what is installed.
           returned: with subset C(rocm)
           type: dict
           sample: {"active": "7.0.2", "installed": ["7.0.2"], "holds": ["rocm-core"], "obtainable": {"rocm-core": true}}
         settings:
           description: ASPM, IOMMU, idle states over all processors, governors, boost, NUMA balancing, huge pages, SMT,
-            SR-IOV, module options and parameters, and sysctl values as they are now; and for some of them what each layer
-            (running kernel, command line, next boot, files) says.
+            SR-IOV, module options and parameters, and sysctl values as they are now; and for some of them what each
+            layer (running kernel, command line, next boot, files) says.
           returned: with subset C(settings)
           type: dict
           sample: {"aspm": {"policy": "default", "cmdline_off": false}, "thp": "madvise"}

@@ -39,8 +39,9 @@ _GPU = (
 )
 _HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
 _SETTINGS = ("module_options",)
+_MOVING_ROCM = frozenset({"lock_holder"})
 # A way back does not or need not restore these, or other facts tell the same.
-_NOT_RESTORED = frozenset({"obtainable", "stale_trees", "firmware_files", "loaded_is_installed"})
+_NOT_RESTORED = frozenset({"obtainable", "leftovers", "stale_trees", "firmware_files", "loaded_is_installed"})
 
 
 def stable_facts(facts: dict) -> dict:
@@ -58,7 +59,7 @@ def stable_facts(facts: dict) -> dict:
         "platform": facts.get("platform"),
         "gpus": gpus,
         "driver": _driver(facts.get("driver")),
-        "rocm": facts.get("rocm"),
+        "rocm": _without(facts.get("rocm"), _MOVING_ROCM),
         "settings": _part(facts.get("settings"), _SETTINGS),
     }
 
@@ -71,9 +72,9 @@ def facts_digest(facts: dict) -> str:
 def restorable_facts(facts: dict) -> dict:
     """The part of :func:`stable_facts` that a way back restores.
 
-    Left out is what it does not or need not restore: whether packages can be had, leftovers of the driver, its builds
-    for other kernels than the next, how many firmware files there are, and packages of which only configuration files
-    are left.
+    Left out is what it does not or need not restore: whether packages can be had, leftovers of ROCm and the driver, its
+    builds for other kernels than the next, how many firmware files there are, and packages of which only configuration
+    files are left.
     """
     stable = stable_facts(facts)
     kernel = _get(facts, "node", "kernel", "next_boot")
@@ -112,6 +113,10 @@ def _driver(driver: dict | None) -> dict | None:
     if not driver or not following:
         return driver
     return {**driver, "next_boot": {key: value for key, value in following.items() if key != "initramfs"}}
+
+
+def _without(value: dict | None, keys: Collection[str]) -> dict | None:
+    return None if value is None else {key: inner for key, inner in value.items() if key not in keys}
 
 
 def _part(value: dict | None, keys: tuple[str, ...]) -> dict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect import apt, yum
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.locks import lock_holder
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.mismatch import mismatch
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.packages import (
     as_facts,
@@ -46,6 +47,7 @@ def collect(host: Host, problems: list[dict]) -> dict:
     facts["holds"] = _holds(host, manager, packages)
     facts["shadowing"] = _shadowing(packages)
     facts["obtainable"] = _obtainable(host, reading, manager, packages, driver)
+    facts["lock_holder"] = lock_holder(reading)
     reading.tell_absent("not there")
     return {"rocm": facts}
 

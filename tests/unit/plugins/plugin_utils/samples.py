@@ -195,6 +195,7 @@ def facts(
             "holds": ["rocm-core", "amdgpu-dkms"],
             "shadowing": [],
             "obtainable": {"rocm-core": True, "amdgpu-dkms": True},
+            "lock_holder": None,
         },
         "settings": {
             "aspm": {"policy": "default", "cmdline_off": True},

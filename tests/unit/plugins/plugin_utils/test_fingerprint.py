@@ -48,6 +48,9 @@ MOVES = {
     "gpus.0.link.0.speed_gts": 2.5,
     "holders": [{"pid": 1}],
     "settings.smt_active": True,
+    "settings.sysctl": {"vm.swappiness": "10"},
+    "settings.idle.partly_disabled": ["C2"],
+    "rocm.lock_holder": {"pid": 812, "path": "/var/lib/dpkg/lock"},
     "problems": [{"subset": "x"}],
     "gpus.0.performance_level": "high",
     "gpus.0.bad_pages": 1,
@@ -210,3 +213,8 @@ def test_firmware_that_only_amd_smi_tells_is_not_missed_where_it_was_not_asked()
 )
 def test_what_a_way_back_does_not_restore_is_not_asked_of_it(path, value):
     assert restorable_facts(change(facts(), path, value)) == restorable_facts(facts())
+
+
+@pytest.mark.parametrize("path", ["rocm.leftovers", "driver.stale_trees"])
+def test_a_leftover_of_a_change_is_no_difference_after_the_way_back(path):
+    assert restorable_facts(change(facts(), path, ["x"])) == restorable_facts(facts())
