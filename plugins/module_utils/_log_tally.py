@@ -33,8 +33,8 @@ _BUS = re.compile(r"secondary_bus: 0x([0-9a-f]{2})$")
 class Row:
     """A signature at a PCI function.
 
-    ``open`` are those lines that no successful reset or start of the GPU has followed; ``named`` is whether a line names
-    the function itself, ``driver`` whether the driver says it.
+    ``open`` are those lines that no successful reset or start of the GPU has followed. ``named`` is whether a line
+    names the function itself, ``driver`` whether the driver says it.
     """
 
     def __init__(self, name: str, bdf: str | None, sample: str, first: float | None, driver: bool = False) -> None:
