@@ -179,4 +179,4 @@ def _make(
 
 
 def _brief(package: Package | None) -> dict[str, Any] | None:
-    return package._asdict() if package else None
+    return {key: getattr(package, key) for key in ("name", "version", "state", "hold")} if package else None
