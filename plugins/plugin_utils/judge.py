@@ -59,6 +59,7 @@ def judge(
         "class": _class(ctx, said, verdict),
         "findings": [_as_dict(rule, finding) for rule, finding in said if finding.verdict != "pass"],
         "passed": sum(finding.verdict == "pass" for _rule, finding in said),
+        "passed_rules": _passed_rules(said),
         "steps": steps,
         "rollback": rollback_readiness(facts, "rocm" in steps),
         "facts_digest": facts_digest(dict(facts)),
@@ -93,6 +94,7 @@ def unreachable_record(
         "class": "unknown",
         "findings": [_as_dict(rule, finding)],
         "passed": 0,
+        "passed_rules": [],
         "steps": [],
         "rollback": {"ready": False, "why": ["nothing is known about the node"]},
         "facts_digest": None,
@@ -108,6 +110,17 @@ def _head(node: str, rack: str | None, run_id: str, gathered_at: str, reachable:
         "rack": rack,
         "reachable": reachable,
     }
+
+
+def findings_of(
+    facts: Mapping[str, Any],
+    target: Mapping[str, Any],
+    catalog: Catalog,
+    node: str,
+    policy: Mapping[str, Any] | None = None,
+) -> list[Said]:
+    """What every rule says of a node, passes as well, in the order in which rules are asked; nothing is waived."""
+    return _ask(_context(facts, target, catalog, node))
 
 
 def _context(facts: Mapping[str, Any], target: Mapping[str, Any], catalog: Catalog, node: str) -> Context:
@@ -186,6 +199,14 @@ def _as_dict(rule: Rule, finding: Finding) -> dict:
         "fix": finding.fix,
         "source": finding.source or rule.source,
     }
+
+
+def _passed_rules(said: Iterable[Said]) -> list[str]:
+    """The rules that looked at something and found nothing odd; one that said nothing is not among them."""
+    verdicts: dict[str, set[str]] = {}
+    for rule, finding in said:
+        verdicts.setdefault(rule.id, set()).add(finding.verdict)
+    return [rule for rule, seen in verdicts.items() if seen == {"pass"}]
 
 
 def first_reason(record: Mapping[str, Any]) -> str:

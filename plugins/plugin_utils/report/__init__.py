@@ -3,15 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What an operator sees: tables for the terminal, one page for the browser, one document for machines.
 
-Pure: everything comes in as plain data (docs/contracts.md) and goes out as text.
+Pure: everything comes in as plain data (docs/contracts.md) and goes out as text. An audit is made into one value first
+(``report.model.model``), and each of its forms is made from that.
 """
 
 from __future__ import annotations
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.forms import FORMS, render
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.page import as_json, html
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.plan import plan_report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rollout import rollout_report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.timeline import story
 
-__all__ = ["as_json", "audit_report", "html", "plan_report", "rollout_report", "story"]
+__all__ = ["FORMS", "as_json", "audit_report", "html", "plan_report", "render", "rollout_report", "story"]

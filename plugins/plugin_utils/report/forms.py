@@ -1,0 +1,30 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The forms of an audit's result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH
+
+# What each form is called on disk: audit.EXTENSION.
+FORMS = {"table": "txt", "json": "json", "junit": "xml", "markdown": "md", "html": "html"}
+
+
+def render(model: Mapping[str, Any], form: str, colour: bool = False, width: int = WIDTH) -> str:
+    """The result of an audit in one form.
+
+    :param model: what ``report.model.model`` gave. :param form: one of FORMS.
+    :param colour: colours in the table, for a terminal only. :param width: columns of the table.
+    :raises ValueError: for a form that there is not.
+    """
+    if form == "table":
+        return audit_report(model["records"], model["summary"], colour, width)
+    if form == "json":
+        return json.dumps(model, ensure_ascii=False, separators=(",", ":"))
+    raise ValueError(f"{form}: not a form of the report; there are {', '.join(FORMS)}")
