@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any, Callable
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._signatures import recognise
+
+_COMPUTING = re.compile(r"/sys/(?:class|devices/virtual)/kfd/kfd/proc/([0-9]+)(?:/|$)")
 _PROCESS = re.compile(r"/proc/([0-9]+)(?:/|$)")
 _LOG_LINE = re.compile(
     r"amdgpu|amdkfd|\bkfd\b|\bdrm\b|pci|AER|DPC|EDR|Hardware Error|AMD-Vi|mce:|\bBAR\b", re.IGNORECASE
@@ -24,6 +27,7 @@ def reduced(machine: dict[str, Any], wanted: Wanted) -> dict[str, Any]:
     """
     files, links = machine["files"], machine["links"]
     holders = {path.split("/")[2] for path, target in links.items() if path.startswith("/proc/") and _is_gpu(target)}
+    holders |= {match[1] for match in map(_COMPUTING.match, [*files, *links, *machine.get("folders", [])]) if match}
     kept = [path for path in files if _concerns(path, holders)]
     return {
         **machine,
@@ -40,7 +44,7 @@ def _is_gpu(target: str) -> bool:
 
 def _concerns(path: str, holders: set[str], target: str | None = None) -> bool:
     process = _PROCESS.match(path)
-    if process is None:
+    if process is None or path.endswith("/ns/pid"):
         return True
     return process[1] in holders and (target is None or "/fd/" not in path or _is_gpu(target))
 
@@ -63,7 +67,7 @@ def _trimmed_answer(key: str, answer: Any, wanted: Wanted) -> Any:
     rc, out, err = answer
     if key.startswith("rpm "):
         return [rc, "".join(row for row in out.splitlines(keepends=True) if _is_wanted_row(row, wanted)), err]
-    return [rc, _log(out), err] if key.startswith("journalctl ") else answer
+    return [rc, _journal(out), err] if key.startswith("journalctl ") else answer
 
 
 def _is_wanted_row(row: str, wanted: Wanted) -> bool:
@@ -72,9 +76,18 @@ def _is_wanted_row(row: str, wanted: Wanted) -> bool:
 
 
 def _log(content: str) -> str:
-    # The first line tells whether the start of the log is there.
+    # The head of each record stays: a gap in their numbers would look like records that were lost.
+    return "".join(_quiet(line) for line in content.splitlines(keepends=True) if not line.startswith(" "))
+
+
+def _quiet(line: str) -> str:
+    head, _semicolon, text = line.partition(";")
+    return line if _LOG_LINE.search(text) or recognise(text).id else f"{head};\n"
+
+
+def _journal(content: str) -> str:
     lines = content.splitlines(keepends=True)
-    return "".join(lines[:1] + [line for line in lines[1:] if _LOG_LINE.search(line)])
+    return "".join(line for line in lines if _LOG_LINE.search(line) or recognise(line).id)
 
 
 def _field(stanza: str, key: str) -> str:

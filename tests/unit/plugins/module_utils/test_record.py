@@ -54,6 +54,18 @@ def test_serial_numbers_become_others_of_the_same_form():
     assert all(text.startswith("PCB") is False and len(text.strip()) == 9 for text in serials)
 
 
+def test_a_log_of_which_lines_were_left_out_is_still_whole():
+    told = gather(Recording(record(machine(), SUBSETS, "salt")), ["log"])["log"]
+    assert (told["complete"], told["lines"]) == (True, 3)
+
+
+def test_a_process_that_only_the_compute_driver_knows_is_kept():
+    node = machine(**{"/sys/class/kfd/kfd/proc/77/pasid": "32769\n", "/proc/77/comm": "vllm\n"})
+    node.links["/proc/self/ns/pid"] = "pid:[4026531836]"
+    rows = gather(Recording(record(node, SUBSETS, "salt")), ["activity"])["holders"]
+    assert [row["command"] for row in rows if row["pid"] == 77] == ["vllm"]
+
+
 def test_another_salt_gives_other_replacements_and_the_same_one_the_same():
     first, again, other = (record(machine(), SUBSETS, salt)["files"]["/etc/machine-id"] for salt in "aab")
     assert first == again != other
