@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ CPUS = "/sys/devices/system/cpu"
 
 _FREQUENCY = f"{CPUS}/cpufreq"
 _NO_TURBO = f"{CPUS}/intel_pstate/no_turbo"
+_CPU = re.compile(r"cpu[0-9]{1,5}")
+_STATE = re.compile(r"state[0-9]{1,3}")
 # More than any kernel supports; a text with a wider range is no list of processors.
 _MOST_CPUS = 65536
 
@@ -54,7 +57,7 @@ def idle(reading: Reading) -> dict:
     folders = reading.names(first)
     if folders is None:
         return {"driver": driver, "states": None, "disabled": None, "latency_us": None, "partly_disabled": None}
-    states = sorted((name for name in folders if name[5:].isdecimal()), key=lambda name: int(name[5:]))
+    states = sorted((name for name in folders if _STATE.fullmatch(name)), key=lambda name: int(name[5:]))
     names = [reading.text(f"{first}/{state}/name") for state in states]
     latencies = [reading.parsed(f"{first}/{state}/latency", whole_number) for state in states]
     latency = {name: value for name, value in zip(names, latencies) if name}
@@ -88,8 +91,12 @@ def flag(reading: Reading, path: str) -> bool | None:
 
 
 def _online(reading: Reading) -> list[int] | None:
-    numbers: list[int] | None = reading.parsed(f"{CPUS}/online", cpu_numbers)
-    return numbers
+    """Processors that are on; a kernel that keeps no list of them has all of them on."""
+    if reading.host.exists(f"{CPUS}/online"):
+        numbers: list[int] | None = reading.parsed(f"{CPUS}/online", cpu_numbers)
+        return numbers
+    names = reading.names(CPUS)
+    return None if names is None else sorted(int(name[3:]) for name in names if _CPU.fullmatch(name))
 
 
 def _first(host: Host, cpus: list[int]) -> int:

@@ -99,7 +99,8 @@ def held(ctx: Context) -> Iterator[Finding]:
         for name, row in (packages or {}).items()
         if isinstance(row, Mapping) and row.get("state") == "installed" and not row.get("hold")
     )
-    if packages is None or pins is None:
+    unsure = [row for row in (packages or {}).values() if isinstance(row, Mapping) and row.get("hold", True) is None]
+    if packages is None or pins is None or unsure:
         yield unread(ctx.node, "holds and pins")
     elif loose or not pins:
         few = ", ".join(loose[:5]) + (f" and {len(loose) - 5} more" if len(loose) > 5 else "")

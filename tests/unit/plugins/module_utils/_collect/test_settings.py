@@ -82,6 +82,18 @@ def test_processors_that_are_offline_or_just_gone_do_not_count():
     assert (idle(files)["disabled"], idle(files)["partly_disabled"]) == (["C2"], [])
 
 
+def test_a_kernel_without_a_list_of_processors_has_all_of_them_on():
+    files = processors(2, off={(1, "C2")})
+    del files[f"{CPU}/online"]
+    assert (idle(files)["disabled"], idle(files)["partly_disabled"]) == ([], ["C2"])
+
+
+def test_a_list_of_processors_that_is_not_understood_leaves_the_answer_unknown():
+    facts = settings({**processors(2), f"{CPU}/online": "all\n"})
+    assert (facts["settings"]["idle"]["states"], facts["settings"]["idle"]["disabled"]) == (["POLL", "C1", "C2"], None)
+    assert reasons(facts, f"{CPU}/online") == ["not understood: 'all'"]
+
+
 def test_the_first_processor_that_has_idle_states_names_them():
     files = {name.replace("/cpu0/", "/cpu2/"): text for name, text in processors(1).items()}
     assert idle({**files, f"{CPU}/online": "0,2\n"})["states"] == ["POLL", "C1", "C2"]
