@@ -128,7 +128,10 @@ class Recorder(Host):
             return read()
         except Unreadable as error:
             if not error.missing:
-                self._files[self._place(path)] = {"error": error.seen}
+                # Where a link leads to what cannot be read, the error is all that is kept of both.
+                place = posixpath.join(self._place(posixpath.dirname(path)), posixpath.basename(path))
+                self._links.pop(place, None)
+                self._files[place] = {"error": error.seen}
             raise
 
     def _place(self, path: str, depth: int = 0) -> str:
