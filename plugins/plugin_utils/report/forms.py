@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.junit import junit
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.markdown import markdown
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH
 
 # What each form is called on disk: audit.EXTENSION.
@@ -25,6 +27,13 @@ def render(model: Mapping[str, Any], form: str, colour: bool = False, width: int
     """
     if form == "table":
         return audit_report(model["records"], model["summary"], colour, width)
-    if form == "json":
-        return json.dumps(model, ensure_ascii=False, separators=(",", ":"))
-    raise ValueError(f"{form}: not a form of the report; there are {', '.join(FORMS)}")
+    if form not in _RENDERERS:
+        raise ValueError(f"{form}: not a form of the report; there are {', '.join(FORMS)}")
+    return _RENDERERS[form](model)
+
+
+def _as_json(model: Mapping[str, Any]) -> str:
+    return json.dumps(model, ensure_ascii=False, separators=(",", ":"))
+
+
+_RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"json": _as_json, "junit": junit, "markdown": markdown}

@@ -94,5 +94,6 @@ def journey(row: Mapping[str, Any], arrow: str = "->") -> str:
 
 
 def finding_text(finding: Mapping[str, Any]) -> str:
-    """What was seen and what was wanted."""
-    return f"{clean(finding.get('observed'))}, wanted {clean(finding.get('expected'))}"
+    """What was seen and what was wanted; only the one where nothing certain was wanted."""
+    wanted = finding.get("expected")
+    return clean(finding.get("observed")) + (f", wanted {clean(wanted)}" if wanted != "" else "")
