@@ -138,7 +138,7 @@ class SnapshotGoal(NamedTuple):
 
     def holds(self, present: dict[str, Package]) -> dict[str, bool]:
         """The recorded holds."""
-        return {name: package.hold for name, package in self.recorded.items() if _there(package)}
+        return {name: bool(package.hold) for name, package in self.recorded.items() if _there(package)}
 
 
 def release_goal(params: dict[str, Any]) -> ReleaseGoal:
