@@ -149,6 +149,21 @@ def apt_index(host: Host, folder: str = APT_LISTS) -> dict[str, set[str]] | None
     return _versions_by_name(texts)
 
 
+def unpacked(path: str, content: bytes, suffix: str) -> str:
+    """Text of a list that is packed as its suffix says: none, ``.gz``, ``.bz2`` or ``.xz``.
+
+    :raises ParseError: where it is packed in another way, or cannot be unpacked.
+    """
+    # lz4 and zstd are beyond Python's own library.
+    unpack = _UNPACKERS.get(suffix)
+    if unpack is None:
+        raise ParseError(path, "a list packed in a way that cannot be read here", "a plain, gz, bz2 or xz list")
+    try:
+        return unpack(content).decode("utf-8", "replace")
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise ParseError(path, f"cannot be unpacked: {error}", "a whole list", "refresh the package lists") from error
+
+
 def _own_manager(host: Host) -> str | None:
     try:
         words = " ".join(_OS_ID.findall(host.read("/etc/os-release"))).replace('"', " ").replace("'", " ").split()
@@ -177,14 +192,7 @@ def _is_amd_list(name: str) -> bool:
 
 
 def _list_text(host: Host, path: str) -> str:
-    # apt keeps lists packed where Acquire::GzipIndexes says so; lz4 and zstd are beyond Python's own library.
-    unpack = _UNPACKERS.get(path.rsplit("_Packages", 1)[1])
-    if unpack is None:
-        raise ParseError(path, "a list packed in a way that cannot be read here", "a plain, gz, bz2 or xz list")
-    try:
-        return unpack(host.read_bytes(path)).decode("utf-8", "replace")
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise ParseError(path, f"cannot be unpacked: {error}", "a whole list", "run apt-get update") from error
+    return unpacked(path, host.read_bytes(path), path.rsplit("_Packages", 1)[1])
 
 
 def _versions_by_name(texts: list[str]) -> dict[str, set[str]]:

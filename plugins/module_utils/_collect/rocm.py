@@ -165,12 +165,17 @@ def _obtainable(
     if any(group is None for group in groups):
         return None
     installed = [row for group in groups if group for row in group.values() if row.state != "config-files"]
-    index = (apt_index(host) if manager == "apt" else None) if installed else {}
+    index = _offered(host, reading, manager) if installed else {}
     if index is None:
-        are = "cannot be" if manager == "apt" else "are not"
-        reading.problem("obtainable", f"the package lists of {manager} {are} read")
+        reading.problem("obtainable", f"the package lists of {manager} cannot be read")
         return {row.name: None for row in installed}
     return {row.name: row.version in index.get(row.name, ()) for row in sorted(installed)}
+
+
+def _offered(host: Host, reading: Reading, manager: str | None) -> dict[str, set[str]] | None:
+    if manager == "apt" or manager is None:
+        return apt_index(host)
+    return yum.offered(reading, manager)
 
 
 def _text(host: Host, path: str) -> str:

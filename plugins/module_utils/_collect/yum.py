@@ -9,7 +9,9 @@ import fnmatch
 import re
 from typing import NamedTuple
 
+from ansible_collections.fleetops.instinct.plugins.module_utils import _rpm_lists
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading, whole_number
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import is_amd_package
 from ansible_collections.fleetops.instinct.plugins.module_utils._sources import addresses_amd
 
@@ -86,6 +88,28 @@ def pins(reading: Reading, manager: str) -> list[str] | None:
     return list(dict.fromkeys(row.file for row in found if _is_on(row) and _prefers_amd(reading, row)))
 
 
+def offered(reading: Reading, manager: str) -> dict[str, set[str]] | None:
+    """Versions that AMD's enabled repositories offer, by package; None where the lists of one cannot be read.
+
+    Empty where no repository is AMD's.
+    """
+    found = _sections(reading, manager)
+    if found is None:
+        return None
+    index: dict[str, set[str]] = {}
+    for row in (row for row in found if _is_on(row) and _is_amd(row)):
+        try:
+            lists = _rpm_lists.offered(
+                reading.host, _rpm_lists.cache_folder(reading.host, manager, row.name, _addresses(row)[0])
+            )
+        except FleetError as error:
+            reading.problem(f"lists of [{row.name}]", f"{error.subject}: {error.seen}")
+            return None
+        for name, versions in lists.items():
+            index.setdefault(name, set()).update(versions)
+    return index
+
+
 def locks(reading: Reading, manager: str) -> list[str] | None:
     """Patterns of names that are locked or excluded; None where a file of them cannot be read."""
     paths = [path for path in LOCKS[manager] if reading.host.exists(path) and not _is_ignored(reading, path)]
@@ -135,7 +159,7 @@ def _is_on(section: Section) -> bool:
 
 
 def _addresses(section: Section) -> list[str]:
-    keys = [key for key in ("baseurl", "mirrorlist", "metalink") if section.options.get(key)]
+    keys = [key for key in ("metalink", "mirrorlist", "baseurl") if section.options.get(key)]
     return [word for key in keys[:1] for word in section.options[key].replace(",", " ").split()]
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,10 +126,43 @@ def test_a_file_of_locks_that_cannot_be_read_leaves_holds_unknown():
     assert reasons(facts, "/etc/dnf/plugins/versionlock.list") == ["OSError: EIO"]
 
 
-def test_whether_dnf_still_offers_a_version_is_not_known():
-    facts = gather(ROCKY, rpm=LEFT)
-    assert facts["rocm"]["obtainable"] == {"rocm-smi-lib": None}
-    assert reasons(facts, "obtainable") == ["the package lists of dnf are not read"]
+URL = "https://repo.radeon.com/rocm/el8/6.4.1/main"
+LISTED = """<package type="rpm">
+  <name>rocm-smi-lib</name>
+  <arch>x86_64</arch>
+  <version epoch="0" ver="{}" rel="83.el9"/>
+</package>"""
+
+
+def cache(version, address=URL, suffix=""):
+    """The lists of the repository as dnf keeps them."""
+    folder = f"/var/cache/dnf/rocm-{hashlib.sha256(address.encode()).hexdigest()[:16]}"
+    index = f'<data type="primary"><location href="repodata/1-primary.xml{suffix}"/></data>'
+    return {f"{folder}/repodata/repomd.xml": index, f"{folder}/repodata/1-primary.xml{suffix}": LISTED.format(version)}
+
+
+def obtainable(lists):
+    facts = gather({**ROCKY, "/etc/yum.repos.d/rocm.repo": REPO, **lists}, rpm=LEFT)
+    return facts["rocm"]["obtainable"]["rocm-smi-lib"], reasons(facts, "lists of [rocm]")
+
+
+@pytest.mark.parametrize("version, answer", [("7.5.0.60401", True), ("7.8.0.70002", False)])
+def test_the_lists_of_dnf_tell_whether_a_version_is_still_offered(version, answer):
+    assert obtainable(cache(version)) == (answer, [])
+
+
+def test_lists_of_an_earlier_address_are_not_taken_for_this_ones():
+    answer, told = obtainable(cache("7.5.0.60401", URL.replace("6.4.1", "6.4.0")))
+    assert (answer, len(told)) == (None, 1)
+
+
+def test_lists_packed_in_a_way_python_cannot_read_leave_the_answer_unknown():
+    answer, told = obtainable(cache("7.5.0.60401", suffix=".zst"))
+    assert (answer, "packed in a way" in told[0]) == (None, True)
+
+
+def test_a_node_without_a_repository_of_amds_is_offered_nothing():
+    assert gather(ROCKY, rpm=LEFT)["rocm"]["obtainable"] == {"rocm-smi-lib": False}
 
 
 def test_no_answer_of_rpm_is_null_with_a_reason_never_an_empty_list():
