@@ -11,7 +11,8 @@ short_description: Read everything about a node's AMD Instinct GPUs in one pass
 version_added: 0.1.0
 description:
   - Reads a node's GPUs, their PCI Express path hop by hop, the driver, the ROCm user space, package state and the
-    kernel settings that bear on them, in one task and without starting another program.
+    kernel settings that bear on them, in one task and without starting another program, but for C(rpm) where that keeps
+    the packages.
   - A value that cannot be read is V(null) and has a row in RV(ansible_facts.instinct.problems).
     It is never zero and never taken for a pass.
 options:
