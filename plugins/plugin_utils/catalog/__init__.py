@@ -2,65 +2,90 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The project's own data: products, releases, windows, advice, signatures. The only reader of the YAML files beside it.
+"""The project's own data: products, releases, windows, systems, firmware, known-bad combinations, advice, signatures.
 
-The code is the package itself: beside a folder ``catalog``, ansible-core does not find a ``catalog.py``.
+The YAML files beside it are read here alone. The code is the package itself: beside a folder ``catalog``, ansible-core
+does not find a ``catalog.py``.
 """
 
 from __future__ import annotations
 
-import datetime
 import functools
-import hashlib
-import os
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-import yaml
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import _known_bad, _systems
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._files import CatalogError, Files
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covered
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._releases import Releases
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._systems import Window, point_release
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
-
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
-_FILES = ("products.yml", "rocm_releases.yml", "settings.yml", "log_signatures.yml")
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+__all__ = ("Catalog", "CatalogError", "FirmwarePair", "Window", "load_catalog", "point_release")
 
 
-class CatalogError(FleetError):
-    """The catalog's own files are missing or broken: the collection is not whole."""
+class FirmwarePair(NamedTuple):
+    """Board firmware that AMD lists with a release.
 
+    ``scheme`` is one of module_utils/_firmware.py. A version is right that is ``least`` or newer (None where only exact
+    ones are listed), or one of ``exact``. ``status`` is verified, unverified, or gap: then no source that was read has
+    a row, component and scheme are empty, and ``source`` says why.
+    """
 
-class Window(NamedTuple):
-    """Whether a user space may run on a driver: ``inside``, ``outside`` or ``unknown``, and who says so."""
-
-    answer: str
+    component: str
+    scheme: str
+    least: str | None
+    exact: tuple[str, ...]
+    status: str
     source: str
 
 
 class Catalog:
     """What the catalog files hold, with the questions the rules ask.
 
-    ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` is the
-    content of settings.yml; ``signatures`` are those of log_signatures.yml by id, each with its source in words;
-    ``digest`` changes with any byte of any file.
+    ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` has the
+    rows of settings.yml by section; ``bios`` those about the BIOS; ``signatures`` are those of log_signatures.yml by
+    id; ``digest`` changes with any byte of any file. Every row has its source in words.
     """
 
-    def __init__(self, products: dict, releases: dict, settings: dict, log: dict, digest: str) -> None:
-        self.products: dict[str, dict] = {row["name"]: row for row in products["products"]}
-        self.announced: dict[str, dict] = {row["name"]: row for row in products["announced"]}
-        self.retired: dict[str, dict] = {row["name"]: row for row in products["retired"]}
-        self.settings = settings
-        self.signatures = {row["id"]: {**row, "source": log["sources"][row["source"]]} for row in log["signatures"]}
-        self.digest = digest
-        self.releases = {row["rocm"]: row for row in _rows(releases, "release")}
-        self.drivers = _drivers(self.releases, _rows(releases, "driver"))
-        self._by_driver = _rows(releases, "by_driver", "by_driver")
-        self._by_rocm = _rows(releases, "by_rocm", "by_rocm")
-        self._modules = _rows(releases, "module")
-        self._apart = releases["apart"]
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.digest = files.digest
+        self.products = {row["name"]: row for row in files.rows("products", "products")}
+        self.announced = {row["name"]: row for row in files.rows("products", "announced")}
+        self.retired = {row["name"]: row for row in files.rows("products", "retired")}
         self._ids: dict[str, list[tuple[dict, str, str]]] = {}
-        for row in products["products"]:
+        for row in self.products.values():
             for number, kind, status in row["ids"]:
                 self._ids.setdefault(number, []).append((row, kind, status))
+
+    @functools.cached_property
+    def settings(self) -> dict[str, list[dict]]:
+        sections = ("cmdline", "aspm", "idle", "space", "typical_seconds", "kernel", "os")
+        return {section: self._files.rows("settings", section) for section in sections}
+
+    @functools.cached_property
+    def bios(self) -> list[dict]:
+        return self._files.rows("settings", "bios")
+
+    @functools.cached_property
+    def signatures(self) -> dict[str, dict]:
+        return {row["id"]: row for row in self._files.rows("log_signatures", "signatures")}
+
+    @property
+    def releases(self) -> dict[str, dict]:
+        """The ROCm releases by number."""
+        return self._releases.by_rocm
+
+    @property
+    def drivers(self) -> dict[str, dict]:
+        """The driver releases by number."""
+        return self._releases.by_driver
+
+    @functools.cached_property
+    def _releases(self) -> Releases:
+        sections = ("releases", "drivers", "modules", "by_driver", "by_rocm")
+        apart = self._files.rows("rocm_releases", "apart")[0]
+        return Releases({section: self._files.rows("rocm_releases", section) for section in sections}, apart)
 
     def products_for(self, device_id: str | None) -> list[dict]:
         """Every product with that PCI device id (``"74a1"``); MI250 and MI250X share one."""
@@ -82,116 +107,109 @@ class Catalog:
 
     def release(self, rocm: str | None) -> dict | None:
         """The row of a ROCm release (``7.0`` finds ``7.0.0``): rocm, date, kind, packaging, driver, status, source."""
-        return _find(self.releases, rocm)
+        return self._releases.release(rocm)
 
     def driver(self, release: str | None) -> dict | None:
         """The row of a driver release: driver, date, kind, module (null where it is not known), status, source."""
-        row = _find(self.drivers, release)
-        return {**row, **self._module(row["driver"])} if row else None
+        return self._releases.driver(release)
 
     def drivers_of_module(self, module: str | None) -> list[str]:
         """The driver releases whose module says this version; several, because point releases share it."""
-        series = {parse_version(row["series"]) for row in self._modules if row["module"] == module}
-        return [name for name in self.drivers if parse_version(name)[:2] in series]
+        return self._releases.drivers_of_module(module)
 
     def window(self, driver: str | None, rocm: str | None) -> Window:
         """Whether AMD supports this user space on this driver release."""
-        space, kernel = self.release(rocm), _find(self.drivers, driver)
-        if space is None or kernel is None:
-            return Window("unknown", "a release the catalog does not know")
-        answers = self._listed(parse_version(kernel["driver"]), parse_version(space["rocm"]))
-        for wanted in ("inside", "unknown", "outside"):
-            for answer, source in answers:
-                if answer == wanted:
-                    return Window(answer, source)
-        return self._by_age(kernel, space)
+        return self._releases.window(driver, rocm)
 
-    def _listed(self, driver: tuple[int, ...], rocm: tuple[int, ...]) -> list[tuple[str, str]]:
-        answers = []
-        # Before the rule of one year, what is not in the list was never supported, however new it is.
-        closed = driver < parse_version(self._apart["from"])
-        for row in self._by_driver:
-            if driver[:2] == parse_version(row["driver"]):
-                answers.append(_in_row(rocm[:2], row["rocm"], row, closed))
-        for row in self._by_rocm:
-            wanted = parse_version(row["rocm"])
-            if rocm[: len(wanted)] == wanted:
-                answers.append(_in_row(driver, row["drivers"], row))
-        return [answer for answer in answers if answer]
+    def hops(self, seen: str | None, wanted: str | None) -> list[dict]:
+        """The rows about the way from one release to another: id, move, steps, why, fix, source, status."""
+        return [
+            row
+            for row in self._files.rows("rocm_releases", "hops")
+            if covered(row["from"], seen) and covered(row["to"], wanted)
+        ]
 
-    def _by_age(self, driver: dict, rocm: dict) -> Window:
-        first = parse_version(self._apart["from"])
-        if (
-            not driver["date"]
-            or not rocm["date"]
-            or min(parse_version(driver["driver"]), parse_version(rocm["rocm"])) < first
-        ):
-            return Window("unknown", "no list answers for this pair")
-        days = abs((datetime.date.fromisoformat(driver["date"]) - datetime.date.fromisoformat(rocm["date"])).days)
-        return Window(
-            "inside" if days <= self._apart["days"] else "outside", f"{self._apart['source']}: {days} days apart"
-        )
+    def firmware_for(self, product: str, rocm: str) -> list[FirmwarePair]:
+        """What AMD lists for the product with that release; an explicit gap is a pair too; [] where nothing is said."""
+        found = []
+        for row in self._files.rows("firmware", "pairs"):
+            if row["product"] == product and covered(row["rocm"], rocm):
+                kept = (row["component"], row["scheme"], row["least"], tuple(row["exact"]))
+                found.append(FirmwarePair(*kept, row["status"], row["source"]))
+        for row in [] if found else self._files.rows("firmware", "gaps"):
+            if product in row["products"] and covered(row["rocm"], rocm):
+                found.append(FirmwarePair("", "", None, (), "gap", f"{row['why']} ({row['source']})"))
+        return found
 
-    def _module(self, release: str) -> dict:
-        series = parse_version(release)[:2]
-        row = next((row for row in self._modules if parse_version(row["series"]) == series), None)
-        return (
-            {"module": row["module"], "module_status": row["status"]}
-            if row
-            else {"module": None, "module_status": "unverified"}
-        )
+    def system(self, os_id: str | None, os_version: str | None, rocm: str | None, product: str | None) -> Window:
+        """Whether AMD lists that operating system for that release and product.
+
+        :param os_version: as :func:`point_release` tells it, or without a point release.
+        """
+        row = self.release(rocm)
+        if row is None or product not in self.products:
+            return Window("unknown", "a release or a product the catalog does not know")
+        support, gaps = self._files.rows("systems", "support"), self._files.rows("systems", "gaps")
+        return _systems.listed_system(support, gaps, os_id, os_version, row["rocm"], str(product))
+
+    def kernel(
+        self,
+        os_id: str | None,
+        os_version: str | None,
+        kernel: str | None,
+        rocm: str | None = None,
+        driver: str | None = None,
+        product: str | None = None,
+    ) -> Window:
+        """Whether AMD lists that kernel for that system, with the release, or with those that came with the driver.
+
+        ``outside`` where a verified row of :meth:`known_bad` that names kernels says that it fails; ``unknown`` where
+        it is not listed and nothing says so.
+        """
+        facts = {"rocm": rocm, "driver": driver, "product": product, "os_id": os_id, "os_version": os_version}
+        for row in self.known_bad(**facts, kernel=kernel):
+            if row["severity"] == "fail" and "kernel" in row["when"] and "possible" not in row:
+                return Window("outside" if row["status"] == "verified" else "unknown", row["source"])
+        with_driver = [row["rocm"] for row in self.releases.values() if driver and row["driver"] == driver]
+        asked = [rocm] if rocm else with_driver
+        support = self._files.rows("systems", "support")
+        versions = _systems.versions_of(support, str(os_id), asked, product) if asked else None
+        return _systems.listed_kernel(self._files.rows("systems", "kernels"), os_id, os_version, kernel, versions)
+
+    def known_bad(
+        self,
+        rocm: str | None = None,
+        driver: str | None = None,
+        module: str | None = None,
+        product: str | None = None,
+        os_id: str | None = None,
+        os_version: str | None = None,
+        kernel: str | None = None,
+    ) -> list[dict]:
+        """The known-bad combinations this is one of: id, when, severity, why, fix, source, status.
+
+        A row that rests on something not known has ``possible: True``. Driver and module stand in for each other.
+        """
+        facts: dict[str, Iterable[str | None]] = {
+            "rocm": [rocm],
+            "driver": [driver] if driver else self.drivers_of_module(module),
+            "module": [module] if module else [(self.driver(driver) or {}).get("module")],
+            "product": [product],
+            "system": [os_id],
+            "version": [os_version],
+            "kernel": [kernel],
+        }
+        return _known_bad.matching(self._files.rows("known_bad", "known_bad"), facts)
 
 
-@functools.lru_cache(maxsize=1)
-def load_catalog() -> Catalog:
-    """The catalog of this collection, read once per process.
+@functools.lru_cache(maxsize=4)
+def load_catalog(overlay: str | None = None) -> Catalog:
+    """The catalog of this collection, with what a site lays over it; read once per process.
 
-    :raises CatalogError: where a file is missing or is not what it was shipped as.
+    :param overlay: a YAML file, or a folder of files that are named like the catalog's; docs/catalog.md.
+    :raises CatalogError: where a file is missing or is not what it should be.
     """
-    contents, digest = [], hashlib.sha256()
-    for name in _FILES:
-        path = os.path.join(_FOLDER, name)
-        try:
-            with open(path, "rb") as handle:
-                text = handle.read()
-            contents.append(yaml.load(text, Loader=_Loader))
-        except (OSError, yaml.YAMLError) as problem:
-            raise CatalogError(
-                path, f"cannot be read: {problem}", "a file of this collection", "install it again"
-            ) from problem
-        digest.update(name.encode() + b"\0" + text + b"\0")
-    return Catalog(contents[0], contents[1], contents[2], contents[3], f"sha256:{digest.hexdigest()}")
-
-
-def _rows(document: dict, kind: str, plural: str = "") -> list[dict]:
-    columns = document[f"{kind}_columns"]
-    return [dict(zip(columns, row, strict=True)) for row in document[plural or f"{kind}s"]]
-
-
-def _drivers(releases: dict[str, dict], own: list[dict]) -> dict[str, dict]:
-    named = {row["driver"]: row for row in own}
-    for row in releases.values():
-        if row["driver"] == row["rocm"]:
-            named[row["driver"]] = {
-                "driver": row["driver"],
-                **{key: row[key] for key in ("date", "kind", "status", "source")},
-            }
-    return named
-
-
-def _in_row(version: tuple[int, ...], texts: list[str], row: dict, closed: bool = False) -> tuple[str, str] | None:
-    listed = [parse_version(text) for text in texts]
-    verified = row["status"] == "verified"
-    if version in listed:
-        return ("inside" if verified else "unknown"), row["source"]
-    # Newer than everything in the list: it did not exist when the list was made, so the list says nothing about it.
-    return ("outside", row["source"]) if verified and (closed or version < max(listed)) else None
-
-
-def _find(table: dict[str, dict], name: str | None) -> dict | None:
-    if not isinstance(name, str):
-        return None
-    return table.get(name) or table.get(f"{name}.0")
+    return Catalog(Files())
 
 
 def _bare(device_id: str | None) -> str:
