@@ -173,7 +173,8 @@ ansible_facts:
               sample: {"junction": {"celsius": 41.0, "critical": 100.0, "emergency": 105.0}}
         driver:
           description: What is loaded and from where, what is installed and whether that is it, builds of dkms per
-            kernel, leftovers of old versions, firmware files, what the next boot loads and what would keep it out.
+            kernel, leftovers of old versions, firmware files, what the next boot loads and what would keep it out, and
+            whether headers, a compiler and a trusted key for a build are there.
           returned: with subset C(driver)
           type: dict
           sample: {"loaded": true, "version": "6.14.14", "origin": "dkms", "ready_for_next_boot": true}

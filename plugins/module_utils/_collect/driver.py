@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import Entry, read_menu
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.build import build_facts
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.next_driver import (
     MODULE,
     Module,
@@ -63,6 +64,7 @@ def collect(host: Host, problems: list[dict]) -> dict:
     facts["blacklists"] = [line._asdict() for line in lines] if lines is not None else None
     facts["firmware_files"] = {folder: _count(host, reading, folder) for folder in _FIRMWARE}
     facts["next_boot"] = next_driver(host, reading, entry, modules[following], lines) if entry and following else None
+    facts["build"] = build_facts(host, reading, following)
     facts["ready_for_next_boot"] = _ready(host, reading, entry, packages, tree, facts["installed"])
     return {"driver": facts}
 

@@ -174,6 +174,14 @@ def facts(
                     "holds_blacklist": None,
                 },
             },
+            "build": {
+                "headers": True,
+                "built_by": "gcc-12",
+                "compilers": ["/usr/bin/gcc-12", "/usr/bin/gcc"],
+                "make": True,
+                "dkms": True,
+                "key_enrolled": None,
+            },
             "ready_for_next_boot": True,
         },
         "rocm": {
