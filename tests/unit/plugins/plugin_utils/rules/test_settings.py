@@ -124,3 +124,10 @@ def test_without_sr_iov_the_kernel_must_not_move_bars(judged, capable, tokens, v
     found, record = judged("settings.sriov_capable", capable, "node.kernel.cmdline", cmdline)
     assert found.get("cmdline.realloc", {}).get("verdict") == verdict
     assert record["class"] == "at_target"
+
+
+@pytest.mark.parametrize(("virtual", "verdicts"), [(True, []), (False, ["warn"]), (None, ["warn"])])
+def test_a_guest_without_an_idle_driver_is_not_asked_for_idle_states_i10(judged, virtual, verdicts):
+    idle = {"driver": "none", "states": [], "disabled": [], "latency_us": {}, "partly_disabled": []}
+    _found, record = judged("settings.idle", idle, "platform.virtual_machine", virtual)
+    assert [row["verdict"] for row in record["findings"] if row["rule"] == "idle.states"] == verdicts
