@@ -13,7 +13,7 @@ import json
 import re
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import MASK, masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 _IDENTITY_FILE = re.compile(
@@ -32,6 +32,11 @@ _FORMS = (
 # Four numbers with dots are an address where addresses stand; elsewhere they are the version of a firmware.
 _WITH_ADDRESSES = re.compile(
     r"^/proc/cmdline$|^/boot/|^/etc/(?:apt|yum|zypp|dnf|default|kernel)|^/dev/kmsg$|^journalctl "
+)
+# dnf and zypper keep credentials of a repository or a proxy in options of their own as well.
+_WITH_SECRETS = re.compile(r"^/etc/(?:yum|dnf|zypp|distro\.repos)")
+_SECRET = re.compile(
+    r"^([ \t]*[a-z_]*(?:user|username|password)[ \t]*[=:]).*(?:\n[ \t]+\S.*)*$", re.MULTILINE | re.IGNORECASE
 )
 _IPV4 = re.compile(r"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9.])")
 _URL_HOST = re.compile(r"://(?:[^@/\s]*@)?([A-Za-z0-9._-]+)")
@@ -100,6 +105,8 @@ class _Words:
         text = self._known.sub(lambda match: self._exact[match[0]], masked(text))
         for form in _FORMS:
             text = form.sub(lambda match: self._again(match[0]), text)
+        if _WITH_SECRETS.search(about):
+            text = _SECRET.sub(rf"\g<1>{MASK}", text)
         if _WITH_ADDRESSES.search(about):
             text = _IPV4.sub("192.0.2.1", text)
         return text

@@ -96,3 +96,12 @@ def test_a_real_machine_is_recorded_and_read_again(tmp_path):
     seen = [recorder.read(f"{tmp_path}/link"), recorder.list(str(tmp_path)), recorder.stat(f"{tmp_path}/real")[0]]
     again = Recording(recorder.machine())
     assert [again.read(f"{tmp_path}/link"), again.list(str(tmp_path)), again.stat(f"{tmp_path}/real")[0]] == seen
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/yum.repos.d/a.repo", "/etc/dnf/dnf.conf", "/etc/zypp/repos.d/a.repo", "/etc/distro.repos.d/a.repo"]
+)
+def test_credentials_in_options_of_a_repository_are_left_out(path):
+    text = "[rocm]\nusername = bob\npassword=hunter2\n  more\nproxy_password: hunter3\nenabled=1\n"
+    left = anonymised({"files": {path: text}, "links": {}, "commands": {}}, "salt")["files"][path]
+    assert left == "[rocm]\nusername =***\npassword=***\nproxy_password:***\nenabled=1\n"
