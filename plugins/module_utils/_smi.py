@@ -9,6 +9,7 @@ No function here raises for any text. None means: not told. Keys come out in low
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -103,7 +104,7 @@ def told(value: Any) -> Any:
     if isinstance(value, str):
         return None if _UNTOLD.fullmatch(value.strip()) else value.strip()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return None if value in _ALL_ONES or value < 0 or value != value else value
+        return None if value in _ALL_ONES or value < 0 or math.isnan(value) else value
     return value if isinstance(value, bool) else None
 
 

@@ -56,7 +56,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machine:
-  description: The map. RV(machine.expect) is what node_facts makes of it, to be corrected where that is wrong.
+  description: The map. Its key C(expect) is what node_facts makes of it, to be corrected where that is wrong.
   returned: success
   type: dict
   sample: {"schema": 1, "files": {"/proc/uptime": "812.40 51000.12"}, "links": {}, "expect": {"gpus": 8}}
