@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit_page import audit_html
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.junit import junit
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.markdown import markdown
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH
@@ -36,4 +37,9 @@ def _as_json(model: Mapping[str, Any]) -> str:
     return json.dumps(model, ensure_ascii=False, separators=(",", ":"))
 
 
-_RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"json": _as_json, "junit": junit, "markdown": markdown}
+_RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "json": _as_json,
+    "junit": junit,
+    "markdown": markdown,
+    "html": audit_html,
+}
