@@ -111,11 +111,11 @@ class Chromium:
 
     def open(self, path: Path, ready: str = "document.readyState === 'complete'", fragment: str = "") -> None:
         """Load a file from disk and wait until an expression holds in it."""
-        self.events.clear()
         self.send("Page.navigate", url="about:blank")
+        self.until("location.protocol === 'about:'")
         self.events.clear()
         self.send("Page.navigate", url=path.as_uri() + fragment)
-        self.until(f"location.protocol === 'file:' && ({ready})")
+        self.until(f"location.protocol === 'file:' && document.documentElement !== null && ({ready})")
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of the page.

@@ -120,7 +120,15 @@
     return tests;
   }
 
-  const weight = (node) => [...node.cells].filter((letter) => letter === "F" || letter === "U").length;
+  // What keeps a node where it is, as in problems.py; the rest is what a rollout changes, or advice.
+  function inTheWay(rule, verdict) {
+    return rule.deciding && (verdict === "unknown" || (verdict === "fail" && rule.area !== "compliance"));
+  }
+  const looks = (node, rule) => {
+    const [look, sign] = CELLS[node.cells[rule.index]];
+    return { look, sign, aside: (look === "fail" || look === "unknown") && !inTheWay(rule, look) };
+  };
+  const weight = (node) => rules.filter((rule) => inTheWay(rule, CELLS[node.cells[rule.index]][0])).length;
 
   function choose() {
     const tests = chosenTests();
@@ -177,8 +185,8 @@
     const here = (column) => (state.at.row === row && state.at.column === column ? "0" : "-1");
     const kind = data.classes[node.kind];
     const cells = state.columns.map((rule, at) => {
-      const [look, sign] = CELLS[node.cells[rule.index]];
-      return el("td", { class: `mark ${look}`, role: "gridcell", tabindex: here(at + 1), "data-row": row,
+      const { look, sign, aside } = looks(node, rule);
+      return el("td", { class: `mark ${look}${aside ? " aside" : ""}`, role: "gridcell", tabindex: here(at + 1), "data-row": row,
         "data-column": at + 1, title: `${node.name}, ${rule.id}: ${SAID[look]}`,
         "aria-label": `${rule.id}: ${SAID[look]}` }, sign);
     });
@@ -288,7 +296,8 @@
       groups.get(flat[at]).push(flat[at + 1] < 0 ? node.name : said(text(flat[at + 1])));
     }
     const first = (number) => (asked && data.texts[number][0] === asked.index ? 0 : 1);
-    const order = [...groups.keys()].sort((a, b) => first(a) - first(b)
+    const weighs = (number) => (inTheWay(rules[data.texts[number][0]], data.verdicts[data.texts[number][1]]) ? 0 : 1);
+    const order = [...groups.keys()].sort((a, b) => first(a) - first(b) || weighs(a) - weighs(b)
       || data.texts[a][1] - data.texts[b][1] || data.texts[a][0] - data.texts[b][0]);
     return order.map((number) => finding(number, groups.get(number), first(number) === 0));
   }
@@ -299,7 +308,7 @@
     const rule = rules[ruleIndex];
     const name = data.verdicts[verdict];
     return el("article", { class: asked ? "asked" : null, "data-rule": rule.id },
-      el("h3", {}, el("span", { class: `badge verdict-${name}` }, name), rule.id,
+      el("h3", {}, el("span", { class: `badge verdict-${name}${inTheWay(rule, name) ? "" : " aside"}` }, name), rule.id,
         el("span", { class: "soft" }, `${said(text(area))}${rule.deciding ? "" : ", advice"}`)),
       list(["Subject", subjects.join(", "), "mono"], ["Expected", expected], ["Observed", said(observed)], ["Why", why],
         ["Fix", fix, "fix"], ["Source", source]));
@@ -313,7 +322,7 @@
   }
 
   function about(node) {
-    const [compliance, transition, health, toRocm, toDriver, gpus, expected, gathered, steps, ready, why] = node.answers;
+    const [compliance, transition, health, toRocm, toDriver, gpus, expected, gathered, steps, before, ready, why] = node.answers;
     const wanted = [toRocm, toDriver].map(text);
     const target = wanted[0] === wanted[1] ? said(wanted[0]) : wanted.map(said).join(" / ");
     const back = ready ? "ready" : `not ready${why.length ? `: ${why.map(text).join("; ")}` : ""}`;
@@ -321,6 +330,7 @@
     return list(["Product", `${said(node.product)}, ${said(gpus)} of ${said(expected)} GPUs, rack ${said(node.rack)}`],
       ["Runs", `ROCm and driver ${versions(node)}; target ${target}`],
       ["Answers", `compliance ${one(compliance)}, transition ${one(transition)}, health ${one(health)}`],
+      ["Do first", before.map(text).join("; ")],
       ["Steps", steps.length ? steps.map(text).join(", ") : "none"], ["Way back", back],
       ["System", `${said(node.os)}, kernel ${said(node.kernel)}, BIOS ${said(node.bios)}`],
       ["Gathered", text(gathered)]);

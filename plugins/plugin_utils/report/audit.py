@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.table import bullets, paint, section, table
@@ -26,17 +26,20 @@ Record = Mapping[str, Any]
 CLASSES = {"may_move": "may move", "at_target": "at target", "unhealthy": "unhealthy", "blocked": "blocked",
            "unknown": "unknown"}
 HEAD = ("node", "rack", "product", "GPUs", "ROCm/driver", "target", "class", "what next")
+VERSIONS = (("driver", "driver"), ("rocm", "ROCm"), ("os", "OS"), ("kernel", "kernel"))
+VALUES = 6
 SHOWN = ("fail", "unknown", "warn", "waived")
 
 
 def audit_report(
     records: Mapping[str, Record] | Iterable[Record], summary: Mapping[str, Any] | None = None, colour: bool = False,
-    width: int = WIDTH,
+    width: int = WIDTH, spread: Mapping[str, Any] | None = None,
 ) -> str:
     """The audit as text: a verdict, a table by node, and each finding that is not a pass with its nodes and its fix.
 
     :param records: docs/contracts.md section 4, by node or as a list.
     :param summary: ``records.summarise``: its ``products`` are told apart where there are several; may be left out.
+    :param spread: ``report.versions.distributions``: which versions there are; may be left out.
     """
     nodes = by_node(records)
     if not nodes:
@@ -48,7 +51,23 @@ def audit_report(
     products = (summary or {}).get("products", {})
     if len(products) > 1:
         text += "".join(f"  {clean(name)}: {_classes(counts, colour)}\n" for name, counts in products.items())
-    return f"{text}\n{body}\n" + _findings(nodes, width, colour)
+    return f"{text}\n{body}\n" + _versions(spread or {}, width, colour) + _findings(nodes, width, colour)
+
+
+def _versions(spread: Mapping[str, Any], width: int, colour: bool) -> str:
+    """What runs on how many nodes, where anybody could read it."""
+    given = [(title, spread.get(key) or ()) for key, title in VERSIONS]
+    given.append(("VBIOS", (spread.get("firmware") or {}).get("vbios") or ()))
+    rows = [
+        (title, ", ".join(f"{clean(row['value'])} ({row['nodes']})" for row in rows[:VALUES]) + _more(rows))
+        for title, rows in given
+        if any(row["value"] is not None for row in rows)
+    ]
+    return section("Versions (nodes)", bullets(rows, width), colour)
+
+
+def _more(rows: Sequence[Any]) -> str:
+    return f" and {len(rows) - VALUES} more" if len(rows) > VALUES else ""
 
 
 def _classes(found: Mapping[str, int], colour: bool) -> str:

@@ -56,7 +56,7 @@ def audit_html(model: Mapping[str, Any]) -> str:
         policy=f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'",
         codes=codes(model["summary"]),
         classes=[(name, model["counts"]["class"].get(name, 0), MEANING[name]) for name in CLASSES],
-        kinds=_kinds(problems(model["records"])),
+        kinds=_kinds(problems(model)),
         products=model["counts"]["product"],
         racks=_racks(model["counts"]["rack"]),
         charts=_charts(model["distributions"], len(model["records"])),

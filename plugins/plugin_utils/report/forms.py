@@ -27,7 +27,7 @@ def render(model: Mapping[str, Any], form: str, colour: bool = False, width: int
     :raises ValueError: for a form that there is not.
     """
     if form == "table":
-        return audit_report(model["records"], model["summary"], colour, width)
+        return audit_report(model["records"], model["summary"], colour, width, model["distributions"])
     if form not in _RENDERERS:
         raise ValueError(f"{form}: not a form of the report; there are {', '.join(FORMS)}")
     return _RENDERERS[form](model)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import REACHABLE, rule_table, worst_by_rule
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import was_asked, worst_by_rule
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.problems import subjects_together
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import finding_text
 
@@ -21,7 +21,7 @@ Record = Mapping[str, Any]
 _BAD = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TAGS = {"fail": "failure", "unknown": "error", "waived": "skipped", "none": "skipped"}
 _SILENT = "nothing to look at, or nothing odd"
-_NOT_ASKED = "not asked: the node did not answer"
+_NOT_ASKED = "not asked: nothing is known about the node"
 PROPERTIES = ("class", "product", "rack", "rocm", "driver", "facts_digest")
 
 
@@ -31,7 +31,7 @@ def junit(model: Mapping[str, Any]) -> str:
 
     A node with several findings of a rule has one case, of the worst verdict, with all of them in its text.
     """
-    rules = rule_table(model["records"].values())
+    rules = {row["rule"]: (row["area"], row["deciding"]) for row in model["rules"]}
     suites, total = [], Counter[str]()
     # A suite becomes text at once: thousands of nodes would be a large tree.
     for node, record in model["records"].items():
@@ -71,12 +71,12 @@ def _numbers(counts: Mapping[str, int]) -> dict[str, str]:
 
 def _cases(node: str, record: Record, rules: Mapping[str, tuple[str, bool]]) -> Iterator[Element]:
     verdicts, found = worst_by_rule(record), _by_rule(record)
-    answers = record.get("reachable", True)
+    asked = was_asked(record)
     for rule, (area, deciding) in rules.items():
-        verdict = verdicts.get(rule, "pass" if rule == REACHABLE and answers else "none")
+        verdict = verdicts.get(rule, "none")
         case = ElementTree.Element("testcase", {"classname": _text(node), "name": _text(rule), "time": "0"})
         if verdict == "none":
-            ElementTree.SubElement(case, "skipped", {"message": _SILENT if answers else _NOT_ASKED})
+            ElementTree.SubElement(case, "skipped", {"message": _SILENT if asked else _NOT_ASKED})
         elif verdict in _TAGS:
             kind = f"{area}, {'deciding' if deciding else 'advisory'}"
             case.append(_outcome(verdict, kind, found[rule]))

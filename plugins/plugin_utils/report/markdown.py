@@ -60,7 +60,7 @@ def _sections(model: Mapping[str, Any]) -> Iterator[tuple[float, str, Sequence[s
     kinds = [name.replace("_", " ") for name in CLASSES]
     yield 0.15, "Products", ("product", *kinds), _products(model["counts"]["product"])
     yield 0.3, "Versions", ("what", "nodes by version"), _versions(model["distributions"])
-    found = problems(model["records"])
+    found = problems(model)
     for share, (kind, title) in zip((0.6, 0.65, 0.75, 0.8), KINDS.items(), strict=True):
         rows = [_problem(one) for one in found if one.kind == kind]
         yield share, title, ("verdict", "rule", "nodes", "seen", "why", "fix"), rows

@@ -19,6 +19,8 @@ CLASSES = ("unknown", "unhealthy", "blocked", "may_move", "at_target")  # the wo
 VERDICTS = ("fail", "unknown", "warn", "waived", "pass")  # of several findings of a rule, the first one counts
 _RANK = {verdict: rank for rank, verdict in enumerate(VERDICTS)}
 REACHABLE = "node.reachable"
+# Rules about the gathering itself, which the judge's table does not have.
+GATHERING = (REACHABLE, "node.facts")
 
 
 def model(
@@ -27,6 +29,7 @@ def model(
     catalog_digest: str = "",
     target_name: str = "",
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    policy: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The result of one audit, in natural order of the nodes whatever the order of the input; plain JSON, schema 1.
 
@@ -34,6 +37,7 @@ def model(
     :param summary: ``records.summarise``, with ``code`` and ``codes`` where the audit has ended.
     :param facts: the facts by node, for versions that records do not have. Each node is asked for once and its facts
         are not kept, so a mapping that reads a file for each node does; a node that is not in it has null versions.
+    :param policy: the one the nodes were judged by: it may make rules deciding that are advice otherwise.
     """
     nodes = by_node(records)
     versions = {node: versions_of((facts or {}).get(node)) for node in nodes}
@@ -46,7 +50,7 @@ def model(
         "summary": dict(summary),
         "counts": {"class": _classes(nodes.values()), **{key: _by(nodes, key) for key in ("product", "rack")}},
         "distributions": distributions(nodes, versions),
-        "rules": _rules(nodes),
+        "rules": _rules(nodes, policy or {}),
         "versions": versions,
         "records": nodes,
     }
@@ -58,18 +62,26 @@ def worst_by_rule(record: Record) -> dict[str, str]:
     A rule that is not in it said nothing: it had nothing to look at, or speaks only where something is odd.
     """
     said = dict.fromkeys(record.get("passed_rules") or (), "pass")
+    if was_asked(record):
+        said |= dict.fromkeys(GATHERING, "pass")
     for finding in record.get("findings") or ():
         rule, verdict = finding["rule"], finding["verdict"]
         said[rule] = min(said.get(rule, "pass"), verdict, key=lambda one: _RANK.get(one, 0))
     return said
 
 
-def rule_table(records: Iterable[Record]) -> dict[str, tuple[str, bool]]:
-    """Area and whether it decides, of each rule: first whether the node answers, then the rules in their own order.
+def was_asked(record: Record) -> bool:
+    """Whether the rules looked at the node at all: it answered, and its facts could be read."""
+    return bool(record.get("passed_rules")) or any(f["rule"] not in GATHERING for f in record.get("findings") or ())
+
+
+def _rule_table(records: Iterable[Record], policy: Mapping[str, Any]) -> dict[str, tuple[str, bool]]:
+    """Area and whether it decides, of each rule: first those about the gathering, then the rules in their own order.
 
     Rules that only records know, of another version of the collection, come last and are taken for deciding.
     """
-    known = {REACHABLE: ("health", True), **{rule.id: (rule.area, rule.deciding) for rule in RULES}}
+    known = dict.fromkeys(GATHERING, ("health", True))
+    known |= {rule.id: (rule.area, rule.deciding or bool(policy.get(getattr(rule, "decides_by", "")))) for rule in RULES}
     foreign = {
         finding["rule"]: (finding.get("area") or "health", True)
         for record in records
@@ -79,14 +91,14 @@ def rule_table(records: Iterable[Record]) -> dict[str, tuple[str, bool]]:
     return {**known, **dict(sorted(foreign.items()))}
 
 
-def _rules(nodes: Mapping[str, Record]) -> list[dict[str, Any]]:
+def _rules(nodes: Mapping[str, Record], policy: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A row for each rule: how many nodes it failed, and so on; ``none`` are those it said nothing about."""
     found: dict[str, Counter[str]] = {}
     for record in nodes.values():
         for rule, verdict in worst_by_rule(record).items():
             found.setdefault(rule, Counter())[verdict] += 1
     rows = []
-    for rule, (area, deciding) in rule_table(nodes.values()).items():
+    for rule, (area, deciding) in _rule_table(nodes.values(), policy).items():
         counts = found.get(rule, Counter())
         told = {verdict: counts[verdict] for verdict in VERDICTS}
         told["none"] = len(nodes) - counts.total()

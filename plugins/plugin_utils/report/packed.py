@@ -14,9 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import (
     CLASSES,
-    REACHABLE,
     VERDICTS,
-    rule_table,
+    was_asked,
     worst_by_rule,
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.problems import TEXTS
@@ -42,7 +41,7 @@ class Pool(Generic[Item]):
 
 
 class _Packer:
-    def __init__(self, rules: Mapping[str, tuple[str, bool]]) -> None:
+    def __init__(self, rules: Iterable[str]) -> None:
         self.rules = {rule: number for number, rule in enumerate(rules)}
         self.strings: Pool[str] = Pool()
         self.texts: Pool[tuple[int, ...]] = Pool()
@@ -83,10 +82,8 @@ class _Packer:
 
     def _cells(self, record: Record) -> str:
         """A letter for each rule."""
-        said, answers = worst_by_rule(record), record.get("reachable", True)
-        if answers:
-            said.setdefault(REACHABLE, "pass")
-        silent = "none" if answers else "not asked"
+        said = worst_by_rule(record)
+        silent = "none" if was_asked(record) else "not asked"
         return "".join(LETTERS.get(said.get(rule, silent), "F") for rule in self.rules)
 
     def _versions(self, versions: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -107,6 +104,7 @@ class _Packer:
             record.get("expected_gpu_count"),
             self.text(record.get("gathered_at")),
             self.texts_of(record.get("steps") or ()),
+            self.texts_of(record.get("before") or ()),
             rollback.get("ready"),
             self.texts_of(rollback.get("why") or ()),
         )
@@ -115,13 +113,13 @@ class _Packer:
 def pack(model: Mapping[str, Any]) -> dict[str, Any]:
     """The result of an audit as small as it gets."""
     records = model["records"]
-    rules = rule_table(records.values())
+    rules = [row["rule"] for row in model["rules"]]
     packer = _Packer(rules)
     nodes = [packer.node(node, record, model["versions"][node]) for node, record in records.items()]
     return {
         "classes": CLASSES,
         "verdicts": VERDICTS,
-        "rules": [[rule, area, deciding] for rule, (area, deciding) in rules.items()],
+        "rules": [[row["rule"], row["area"], row["deciding"]] for row in model["rules"]],
         "nodes": nodes,
         "texts": packer.texts.items(),
         "found": packer.found.items(),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import VERDICTS, rule_table
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import VERDICTS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import finding_text
 
 Finding = Mapping[str, Any]
@@ -47,16 +47,16 @@ class _Found(NamedTuple):
     nodes: dict[str, None]
 
 
-def problems(records: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """The problems of the fleet, the worst first: by kind and verdict, then by how many nodes have them."""
+def problems(model: Mapping[str, Any]) -> list[Problem]:
+    """The problems in the result of an audit, the worst first: by kind and verdict, then by the number of nodes."""
     found: dict[tuple[str, str, str], _Found] = {}
-    for node, record in records.items():
+    for node, record in model["records"].items():
         for finding in record.get("findings") or ():
             key = (finding["verdict"], finding["rule"], finding.get("fix") or "")
             group = found.setdefault(key, _Found(finding, Counter(), {}))
             group.seen[finding_text(finding)] += 1
             group.nodes[node] = None
-    rules = rule_table(records.values())
+    rules = {row["rule"]: (row["area"], row["deciding"]) for row in model["rules"]}
     order = {rule: number for number, rule in enumerate(rules)}
     told = [_problem(key, group, *rules[key[1]]) for key, group in found.items() if key[0] in VERDICTS]
     kinds = list(KINDS)

@@ -16,6 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import l
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import summarise
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import model, worst_by_rule
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     NEW,
@@ -140,6 +141,19 @@ def test_a_rule_that_another_version_of_the_collection_had_is_still_told(records
     assert (row["rule"], row["area"], row["nodes"]["unknown"]) == ("a.newer.rule", "transition", 1)
 
 
+def test_a_policy_may_make_advice_decide(records):
+    advice = next(rule for rule in RULES if rule.decides_by)
+    told = [
+        rule(model(records, {}, policy=policy), advice.id)["deciding"] for policy in ({}, {advice.decides_by: True})
+    ]
+    assert told == [False, True]
+
+
+@pytest.mark.parametrize("name", ["node.reachable", "node.facts"])
+def test_a_node_whose_facts_were_judged_has_answered(result, name):
+    assert rule(result, name)["nodes"]["pass"] == 3
+
+
 def test_when_the_fleet_was_looked_at(result):
     assert result["gathered"] == {"first": "2026-12-01T04:30:00Z", "last": "2026-12-01T05:00:00Z"}
 
@@ -152,8 +166,16 @@ def test_the_json_form_is_the_result_itself(result):
     assert json.loads(report.render(result, "json")) == result
 
 
-def test_the_table_is_a_form_of_the_result(result):
-    assert report.render(result, "table") == report.audit_report(result["records"], result["summary"])
+def test_the_table_is_a_form_of_the_result_and_tells_which_versions_there_are(result):
+    text = report.render(result, "table")
+    assert text.startswith("Audit of 4 nodes: 1 may move, 1 at target, 1 unhealthy, 1 unknown.\n")
+    assert "Versions (nodes)\n  driver: 6.4.4 (2), 30.10.2 (1), unknown (1)\n" in text
+    assert "  VBIOS: 113-M3000100-102 (3), 113-M3000100-103 (1), unknown (1)\n" in text
+
+
+def test_the_table_has_colours_only_where_they_are_asked_for(result):
+    assert "\x1b" not in report.render(result, "table")
+    assert "\x1b[" in report.render(result, "table", colour=True)
 
 
 def test_a_form_that_there_is_not_is_refused_with_those_that_there_are(result):
