@@ -81,7 +81,9 @@ def _rule_table(records: Iterable[Record], policy: Mapping[str, Any]) -> dict[st
     Rules that only records know, of another version of the collection, come last and are taken for deciding.
     """
     known = dict.fromkeys(GATHERING, ("health", True))
-    known |= {rule.id: (rule.area, rule.deciding or bool(policy.get(getattr(rule, "decides_by", "")))) for rule in RULES}
+    for rule in RULES:
+        decides = rule.deciding or policy.get(getattr(rule, "decides_by", ""))
+        known[rule.id] = (rule.area, bool(decides))
     foreign = {
         finding["rule"]: (finding.get("area") or "health", True)
         for record in records

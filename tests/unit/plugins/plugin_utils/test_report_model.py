@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,6 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import l
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import summarise
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import model, worst_by_rule
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     NEW,
@@ -141,12 +141,11 @@ def test_a_rule_that_another_version_of_the_collection_had_is_still_told(records
     assert (row["rule"], row["area"], row["nodes"]["unknown"]) == ("a.newer.rule", "transition", 1)
 
 
-def test_a_policy_may_make_advice_decide(records):
-    advice = next(rule for rule in RULES if rule.decides_by)
-    told = [
-        rule(model(records, {}, policy=policy), advice.id)["deciding"] for policy in ({}, {advice.decides_by: True})
-    ]
-    assert told == [False, True]
+@pytest.mark.parametrize("policy, deciding", [(None, False), ({"strict": False}, False), ({"strict": True}, True)])
+def test_a_policy_may_make_advice_decide(records, monkeypatch, policy, deciding):
+    advice = SimpleNamespace(id="advice", area="health", deciding=False, decides_by="strict")
+    monkeypatch.setattr(report.model, "RULES", [advice])
+    assert rule(model(records, {}, policy=policy), "advice")["deciding"] is deciding
 
 
 @pytest.mark.parametrize("name", ["node.reachable", "node.facts"])
