@@ -25,7 +25,7 @@ class ActionModule(action.FleetAction):
             if not holders or self.checking:
                 return {"changed": False, "holders": holders}
             if time.monotonic() >= end:
-                named = ", ".join(f"{row['command']} (pid {row['pid']}, {row['device']})" for row in holders)
+                named = ", ".join(map(_named, holders))
                 raise FleetError(
                     node,
                     f"its GPUs are held by {named} after {args['timeout']:.0f} s",
@@ -50,3 +50,8 @@ class ActionModule(action.FleetAction):
                 "log in and look: fuser -v /dev/kfd",
             )
         return holders
+
+
+def _named(row: dict[str, Any]) -> str:
+    inside = f", in {row['container']}" if row.get("container") else ""
+    return f"{row['command'] or 'a process of another namespace'} (pid {row['pid']}, {row['device']}{inside})"
