@@ -117,8 +117,11 @@ class Catalog:
         """The driver releases whose module says this version; several, because point releases share it."""
         return self._releases.drivers_of_module(module)
 
-    def window(self, driver: str | None, rocm: str | None) -> Window:
-        """Whether AMD supports this user space on this driver release."""
+    def window(self, driver: str | None, rocm: str | None, product: str | None = None) -> Window:
+        """Whether AMD supports this user space on this driver release; for a product, where one is named."""
+        known = self.products.get(product) if product else None
+        if known and known["min_driver"] and covered([f"<{known['min_driver']}"], driver):
+            return Window("outside", f"{known['source']}: {product} needs driver {known['min_driver']}")
         return self._releases.window(driver, rocm)
 
     def hops(self, seen: str | None, wanted: str | None) -> list[dict]:
@@ -146,9 +149,11 @@ class Catalog:
 
         :param os_version: as :func:`point_release` tells it, or without a point release.
         """
-        row = self.release(rocm)
-        if row is None or product not in self.products:
+        row, known = self.release(rocm), self.products.get(str(product))
+        if row is None or known is None:
             return Window("unknown", "a release or a product the catalog does not know")
+        if known["min_rocm"] and covered([f"<{known['min_rocm']}"], row["rocm"]):
+            return Window("outside", f"{known['source']}: {product} needs {known['min_rocm']}")
         support, gaps = self._files.rows("systems", "support"), self._files.rows("systems", "gaps")
         return _systems.listed_system(support, gaps, os_id, os_version, row["rocm"], str(product))
 
@@ -174,7 +179,8 @@ class Catalog:
         asked = [rocm] if rocm else with_driver
         support = self._files.rows("systems", "support")
         versions = _systems.versions_of(support, str(os_id), asked, product) if asked else None
-        return _systems.listed_kernel(self._files.rows("systems", "kernels"), os_id, os_version, kernel, versions)
+        rows = self._files.rows("systems", "kernels")
+        return _systems.listed_kernel(rows, os_id, os_version, kernel, asked, versions)
 
     def known_bad(
         self,

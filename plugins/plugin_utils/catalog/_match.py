@@ -22,7 +22,7 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 def is_spec(text: str) -> bool:
     """Whether a text is one that :func:`covers` understands."""
     match = _SPEC.fullmatch(text)
-    return bool(match) and not (match["sign"] and match["high"])
+    return match is not None and not (match["sign"] and match["high"])
 
 
 def covers(spec: str, version: tuple[int, ...]) -> bool:

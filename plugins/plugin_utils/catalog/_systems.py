@@ -50,12 +50,16 @@ def listed_system(
     gap = _gap(gaps, system, rocm, product)
     if gap or not rows:
         return Window("unknown", f"{gap['why']} ({gap['source']})" if gap else "no row for this release and product")
-    fitting = [row for row in rows if row["system"] == system and _lists(row["versions"], version)]
+    own = [row for row in rows if row["system"] == system]
+    fitting = [row for row in own if _lists(row["versions"], version)]
     sure = [row for row in fitting if row["status"] == "verified"]
+    if sure:
+        return Window("inside", sure[0]["source"])
     if fitting:
-        return Window("inside" if sure else "unknown", (sure or fitting)[0]["source"])
-    unsure = [row for row in rows if row["status"] != "verified"]
-    return Window("unknown" if unsure else "outside", (unsure or rows)[0]["source"])
+        return Window("unknown", f"{fitting[0]['source']}; whether for this product was not read")
+    if any(_older_point(listed, version) for row in own for listed in row["versions"]):
+        return Window("unknown", f"{own[0]['source']}; the point release is newer than those listed")
+    return Window("outside", (own or rows)[0]["source"])
 
 
 def listed_kernel(
@@ -63,11 +67,13 @@ def listed_kernel(
     system: str | None,
     version: str | None,
     kernel: str | None,
+    rocm: Iterable[str],
     versions: Iterable[str] | None,
 ) -> Window:
     """Whether AMD lists the kernel for that version of the system; never ``outside``, which known_bad alone says.
 
-    :param versions: those of the system that the release lists; None where no release was asked for.
+    :param rocm: the releases that are asked for; none for any.
+    :param versions: those of the system that these releases list; None where none was asked for.
     """
     series = numbers(kernel)
     if system is None or version is None or series is None:
@@ -77,6 +83,8 @@ def listed_kernel(
         if row["system"] != system or not _lists(row["versions"], version):
             continue
         if versions is not None and not any(_lists(row["versions"], one) for one in versions):
+            continue
+        if rocm and not any(covered(row["rocm"], one) for one in rocm):
             continue
         seen = True
         if any(covers(spec, series) for spec in row["kernels"]):
@@ -104,6 +112,12 @@ def _takes(row: Mapping, product: str) -> bool:
 def _lists(listed: Iterable[str], version: str) -> bool:
     seen = numbers(version) or ()
     return any(covers(text, seen) or (numbers(text) or ())[: len(seen)] == seen for text in listed)
+
+
+def _older_point(listed: str, version: str) -> bool:
+    """Whether both are of one long-term release (22.04), which brings its point releases by ordinary updates."""
+    one, other = numbers(listed) or (), numbers(version) or ()
+    return len(one) == len(other) == 3 and one[:2] == other[:2] and one < other
 
 
 def _gap(gaps: Iterable[Mapping], system: str, rocm: str, product: str) -> Mapping | None:

@@ -49,6 +49,14 @@ def test_what_no_row_may_say_of_a_version(text):
         ("ubuntu", "22.04.3", "6.0.2", "MI300X", "inside"),
         ("ubuntu", "20.04", "6.0.2", "MI300X", "outside"),
         ("ubuntu", "20.04.6", "6.0.2", "MI210", "inside"),
+        ("ubuntu", "22.04.5", "6.1.2", "MI210", "unknown"),
+        ("ubuntu", "22.04.5", "6.1.5", "MI210", "inside"),
+        ("ubuntu", "22.04.4", "7.14.0", "MI210", "outside"),
+        ("sles", "15.7", "7.2.0", "MI355X", "inside"),
+        ("sles", "15.7", "7.2.0", "MI300X", "unknown"),
+        ("fedora", "42", "7.2.0", "MI300X", "outside"),
+        ("ubuntu", "22.04.5", "6.4.4", "MI355X", "outside"),
+        ("ubuntu", "22.04.5", "6.4.4", "MI308X", "unknown"),
         ("rhel", "8.9", "6.0.0", "MI300A", "inside"),
         ("rhel", "8.9", "6.0.0", "MI300X", "outside"),
         ("rhel", "9.6", "6.4.0", "MI300X", "outside"),
@@ -76,6 +84,8 @@ def test_whether_amd_lists_a_system(system, version, rocm, product, answer):
         ("ubuntu", "22.04.5", "5.15.0-130-generic", {"rocm": "6.3.3"}, "inside"),
         ("ubuntu", "24.04", "6.11.0-26-generic", {"rocm": "6.4.1"}, "inside"),
         ("ubuntu", "24.04", "6.14.0-24-generic", {"driver": "6.4.1"}, "outside"),
+        ("ubuntu", "24.04", "6.14.0-24-generic", {"rocm": "7.0.2"}, "inside"),
+        ("ubuntu", "22.04.5", "6.8.0-60-generic", {"rocm": "7.14.0"}, "unknown"),
         ("ubuntu", "24.04", "6.11.0-26-generic", {"driver": "6.4.1"}, "inside"),
         ("ubuntu", "22.04", "6.8.0-44-generic", {"rocm": "6.2.0", "driver": "6.2.0"}, "outside"),
         ("ubuntu", "22.04.5", "6.8.0-60-generic", {"rocm": "6.2.4", "product": "MI300X"}, "outside"),
@@ -142,9 +152,28 @@ def test_the_firmware_that_amd_lists_with_a_release(product, rocm, component, le
 
 
 def test_a_gap_in_the_firmware_table_is_said_and_not_taken_for_nothing_needed():
-    (pair,) = CATALOG.firmware_for("MI300X", "7.2.2")
+    (pair,) = CATALOG.firmware_for("MI300X", "7.2.4")
     assert (pair.status, pair.component) == ("gap", "")
     assert "could not be read" in pair.source
+
+
+def test_firmware_that_a_release_accepts_by_name_only_has_no_minimum():
+    (pair,) = CATALOG.firmware_for("MI300X", "7.2.2")
+    assert (pair.least, pair.exact) == (None, ("01.25.06.04", "01.25.03.12", "01.25.02.04"))
+
+
+@pytest.mark.parametrize(
+    ("driver", "rocm", "product", "answer"),
+    [
+        ("6.4.2", "7.0.2", "MI300X", "inside"),
+        ("6.4.2", "7.0.2", "MI355X", "outside"),
+        ("6.4.2", "7.2.2", "MI300X", "inside"),
+        ("30.10.2", "7.0.2", "MI355X", "inside"),
+        ("30.10.2", "7.0.2", "a product nobody knows", "inside"),
+    ],
+)
+def test_a_driver_that_does_not_know_the_product_is_outside_of_its_window(driver, rocm, product, answer):
+    assert CATALOG.window(driver, rocm, product).answer == answer
 
 
 @pytest.mark.parametrize(
