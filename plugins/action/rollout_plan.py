@@ -24,6 +24,7 @@ class ActionModule(action.FleetAction):
     SPEC = {
         "target": {"type": "path", "required": True},
         "policy": {"type": "raw"},
+        "catalog": {"type": "path"},
         "nodes": {"type": "list", "elements": "str", "required": True},
         "fleet_dir": action.FLEET_DIR,
     }
@@ -41,7 +42,7 @@ class ActionModule(action.FleetAction):
 
     @staticmethod
     def _plan(args: dict[str, Any]) -> dict[str, Any]:
-        catalog = load_catalog()
+        catalog = load_catalog(args["catalog"])
         target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
         found = this_runs_records(args["fleet_dir"], args["nodes"])
         racks = {node: record.get("rack") for node, record in found.items()}
@@ -55,6 +56,7 @@ class ActionModule(action.FleetAction):
                 created_at=action.now(),
                 inventory_order=args["nodes"],
                 attempt=attempt,
+                overlay=args["catalog"],
             )
             if not attempts.is_spent(args["fleet_dir"], plan["plan_id"]):
                 return plan

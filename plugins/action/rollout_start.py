@@ -11,9 +11,8 @@ from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import check_plan_inputs, current_inputs, load_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
 
 
 class ActionModule(action.FleetAction):
@@ -22,6 +21,7 @@ class ActionModule(action.FleetAction):
     SPEC = {
         "mode": {"type": "str", "default": "upgrade", "choices": ["upgrade", "rollback"]},
         "plan": {"type": "path"},
+        "catalog": {"type": "path"},
         "rollout": {"type": "str"},
         "nodes": {"type": "list", "elements": "str", "required": True},
         "incident": {"type": "bool", "default": False},
@@ -54,7 +54,7 @@ class ActionModule(action.FleetAction):
         waves = rollout.upgrade_waves(plan, nodes, args["nodes"])
         found = this_runs_records(args["fleet_dir"], rollout.untouched(plan, nodes, args["nodes"]))
         rollout.refuse_unreachable(plan, found)
-        check_plan_inputs(plan, current_inputs(plan, load_catalog(), found))
+        refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
         rollout.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
         others = [node for node in args["nodes"] if node in plan["at_target"]]
         rollout.refuse_below_floor(plan, waves, this_runs_records(args["fleet_dir"], others))

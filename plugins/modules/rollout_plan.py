@@ -26,6 +26,9 @@ options:
   policy:
     description: The policy, as a dict or the path of a file. The defaults where it is not given.
     type: raw
+  catalog:
+    description: What a site lays over the catalog, a YAML file or a folder of them. Its path is kept in the plan.
+    type: path
   nodes:
     description: The nodes of the fleet that the plan may move.
     type: list

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import (
     PlanError,
@@ -60,6 +60,7 @@ def make_plan(
     created_at: str,
     inventory_order: Iterable[str],
     attempt: int = 1,
+    overlay: str | None = None,
 ) -> dict[str, Any]:
     """A plan (docs/contracts.md section 5); the same inputs in any order give the same bytes.
 
@@ -67,6 +68,7 @@ def make_plan(
     :param target: a Target; a plain map works as well and has no path.
     :param inventory_order: every node of the fleet; its order means nothing.
     :param attempt: which try this is; another number is another plan.
+    :param overlay: what the catalog was loaded with, for whoever follows the plan.
     :raises PlanError: where a node has no record or no rack, is unfit or has no way back and the policy refuses that,
         or where the capacity floor leaves no room.
     """
@@ -83,7 +85,7 @@ def make_plan(
         "created_at": created_at,
         "target_name": target["name"],
         "attempt": attempt,
-        "inputs": _inputs(records, fit, target, policy, catalog),
+        "inputs": _inputs(records, fit, target, policy, catalog, overlay),
         "target": {key: target[key] for key in target},
         "policy": dict(policy),
         "fleet": fleet,
@@ -99,7 +101,8 @@ def make_plan(
 
 def plan_id(plan: Mapping[str, Any]) -> str:
     """12 hex digits over everything but the id itself, the time it was made, the estimate and paths."""
-    inputs = {**plan["inputs"], "target": {"digest": plan["inputs"]["target"]["digest"]}}
+    placed = {name: {"digest": plan["inputs"][name]["digest"]} for name in ("target", "catalog")}
+    inputs = {**plan["inputs"], **placed}
     left_out = ("plan_id", "created_at", "eta_seconds", "inputs")
     body = {key: value for key, value in plan.items() if key not in left_out}
     return digest({**body, "inputs": inputs}).removeprefix("sha256:")[:12]
@@ -111,6 +114,7 @@ def _inputs(
     target: Mapping[str, Any],
     policy: Mapping[str, Any],
     catalog: Catalog,
+    overlay: str | None,
 ) -> dict[str, Any]:
     path = getattr(target, "path", "")
     return {
@@ -118,10 +122,19 @@ def _inputs(
             "path": os.path.abspath(path) if path else "",
             "digest": digest({key: target[key] for key in target}),
         },
-        "catalog": {"digest": catalog.digest},
+        "catalog": {"path": os.path.abspath(overlay) if overlay else "", "digest": catalog.digest},
         "policy": {"digest": digest(policy)},
         "facts": {node: records[node]["facts_digest"] for node in fit},
     }
+
+
+def catalog_of(plan: Mapping[str, Any], overlay: str | None = None) -> Catalog:
+    """The catalog that a plan rests on, with the overlay that it was made with.
+
+    :param overlay: where that overlay is now, if it was moved.
+    :raises CatalogError: where the overlay cannot be read.
+    """
+    return load_catalog(overlay or plan["inputs"]["catalog"].get("path") or None)
 
 
 def _node_rows(
@@ -193,6 +206,11 @@ def check_plan_inputs(plan: Mapping[str, Any], current: Mapping[str, Any]) -> No
             "the inputs it was made from",
             "make a new plan and look at it; this one describes a fleet that is no more",
         )
+
+
+def refuse_changed(plan: Mapping[str, Any], catalog: Catalog, records: Mapping[str, Record]) -> None:
+    """:func:`check_plan_inputs` with :func:`current_inputs`."""
+    check_plan_inputs(plan, current_inputs(plan, catalog, records))
 
 
 def load_plan(path: str) -> dict[str, Any]:

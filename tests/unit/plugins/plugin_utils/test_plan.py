@@ -106,6 +106,26 @@ def test_another_input_is_another_plan(target, tmp_path):
     assert len({plan["plan_id"] for plan in plans}) == len(plans)
 
 
+def test_where_the_overlay_of_the_catalog_lies_is_kept_and_makes_no_other_plan(target):
+    rows = fleet()
+    given = {"created_at": MORNING, "inventory_order": list(rows)}
+    racks = {node: row["rack"] for node, row in rows.items()}
+    plans = [
+        make_plan(rows, racks, target, load_policy(None), CATALOG, overlay=path, **given)
+        for path in (None, "/etc/fleet/site.yml")
+    ]
+    assert [plan["inputs"]["catalog"]["path"] for plan in plans] == ["", "/etc/fleet/site.yml"]
+    assert plans[0]["plan_id"] == plans[1]["plan_id"]
+
+
+def test_an_overlay_that_changed_is_named_with_its_path(target):
+    plan = plan_of(fleet(), target)
+    plan["inputs"]["catalog"]["path"] = "/etc/fleet/site.yml"
+    current = {**current_inputs(plan, CATALOG, fleet()), "catalog": "sha256:other"}
+    with pytest.raises(PlanInputChanged, match=r"changed since it was made: the catalog /etc/fleet/site.yml;"):
+        check_plan_inputs(plan, current)
+
+
 def test_an_unfit_node_refuses_the_plan_by_name_and_reason(target):
     with pytest.raises(PlanError) as caught:
         plan_of(fleet(8, g3="unhealthy"), target)
