@@ -10,20 +10,26 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 
-def fleet_nodes(groups: dict[str, Any], name: str = "fleet") -> list[str]:
+def fleet_nodes(
+    groups: dict[str, Any], name: str = "fleet", limited: list[str] | None = None, saved: bool = False
+) -> list[str]:
     """Names of the hosts in an inventory group.
 
-    :raises AnsibleFilterError: there is no such group, or it is empty.
+    :param limited: the hosts that ``--limit`` leaves; a play over none of them would do nothing, too.
+    :param saved: facts were saved elsewhere, so that one can do without a group: then the controller is the only host.
+    :raises AnsibleFilterError: there is no such group, it is empty, or nothing of it is left.
     """
     members = list(groups.get(name) or [])
-    if members:
+    if saved and not members:
+        return ["localhost"]
+    if members and (limited is None or not set(members).isdisjoint(limited)):
         return members
     seen = ", ".join(sorted(set(groups) - {"all", "ungrouped"})) or "none"
-    what = "is empty" if name in groups else "does not exist"
-    raise AnsibleFilterError(
-        f"inventory: the group {name!r} {what}; groups seen: {seen}; "
-        f"fix: put the nodes into a group named {name!r}, or name yours with -e fleet_group=NAME"
-    )
+    what = "has no host that --limit leaves" if members else "is empty" if name in groups else "does not exist"
+    fix = f"put the nodes into a group named {name!r}, or name yours with -e fleet_group=NAME"
+    if members:
+        fix = f"name hosts of the group with --limit: {', '.join(members[:3])}{' ...' if len(members) > 3 else ''}"
+    raise AnsibleFilterError(f"bad_input: inventory: the group {name!r} {what}; groups seen: {seen}; fix: {fix}")
 
 
 class FilterModule:

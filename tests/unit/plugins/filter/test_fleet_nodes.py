@@ -22,3 +22,19 @@ def test_no_group_or_an_empty_one_names_what_to_do(groups, what):
     with pytest.raises(AnsibleFilterError, match=what) as error:
         fleet_nodes(groups, "fleet")
     assert "-e fleet_group=NAME" in str(error.value)
+
+
+@pytest.mark.parametrize("limited", [None, ["a", "b"], ["b", "x"]])
+def test_a_limit_that_leaves_some_of_the_group_is_no_error(limited):
+    assert fleet_nodes({"fleet": ["a", "b"]}, "fleet", limited) == ["a", "b"]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_limit_that_leaves_nothing_of_the_group_is_one_even_where_facts_were_saved(saved):
+    with pytest.raises(AnsibleFilterError, match="bad_input.*no host that --limit leaves.*fix: .*: a, b, c [.]{3}"):
+        fleet_nodes({"fleet": ["a", "b", "c", "d"]}, "fleet", ["x"], saved=saved)
+
+
+@pytest.mark.parametrize("groups", [{"all": []}, {"all": ["localhost"], "fleet": []}])
+def test_saved_facts_need_no_group(groups):
+    assert fleet_nodes(groups, "fleet", [], saved=True) == ["localhost"]
