@@ -8,13 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, phases, records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records
 
 
 class ActionModule(action.FleetAction):
@@ -24,6 +18,8 @@ class ActionModule(action.FleetAction):
         "target": {"type": "path"},
         "plan": {"type": "path"},
         "policy": {"type": "raw"},
+        "catalog": {"type": "path"},
+        "gather_subset": {"type": "list", "elements": "str", "default": ["all"]},
         "rack": {"type": "str"},
         "fleet_dir": action.FLEET_DIR,
         "rollout_dir": {"type": "path"},
@@ -42,14 +38,14 @@ class ActionModule(action.FleetAction):
             time.sleep(min(args["interval"], remaining))
 
     def _look(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        node, catalog = task_vars["inventory_hostname"], load_catalog()
+        node = task_vars["inventory_hostname"]
         about = {"rack": args["rack"], "run_id": action.run_id(), "gathered_at": action.now()}
-        facts, why = self._facts(task_vars)
+        facts, why = self._facts(args["gather_subset"], task_vars)
         if facts is None:
-            record = unreachable_record(node, why, **about)
+            record = look.unread_record(node, why, **about)
         else:
-            target, policy = _wanted(args, catalog)
-            record = judge(facts, target, catalog, node, waivers=policy["waivers"], **about)
+            by = look.basis(args, overlay=args["phase"] != "verify_old")
+            record = look.judged(node, facts, by, **about)
         if args["phase"] == "audit":
             records.write_record(args["fleet_dir"], record)
             if facts is not None:
@@ -57,22 +53,14 @@ class ActionModule(action.FleetAction):
         store = phases.Store(args["fleet_dir"], args["rollout_dir"], node)
         return phases.conclude(args["phase"], record, facts, store, keep=not self.checking)
 
-    def _facts(self, task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    def _facts(self, subsets: list[str], task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         answer = self._execute_module(
-            module_name="fleetops.instinct.node_facts", module_args={}, task_vars=task_vars, wrap_async=False
+            module_name="fleetops.instinct.node_facts",
+            module_args={"gather_subset": subsets},
+            task_vars=task_vars,
+            wrap_async=False,
         )
         if answer.get("failed"):
             return None, str(answer.get("msg") or answer.get("module_stdout") or "the facts module gave no answer")
         facts = action.plain(answer.get("ansible_facts", {}).get("instinct"))
-        if not isinstance(facts, dict):
-            raise FleetError(task_vars["inventory_hostname"], "the facts module returned no facts", "a dict")
-        return facts, ""
-
-
-def _wanted(args: dict[str, Any], catalog: Catalog) -> tuple[Target, dict[str, Any]]:
-    if args["plan"]:
-        plan = load_plan(args["plan"])
-        return Target(plan["target"], args["plan"]), plan["policy"]
-    if args["target"]:
-        return load_target(args["target"], catalog), load_policy(args["policy"])
-    raise FleetError("target", "not given", "a target file or a plan", "add -e target=FILE, or -e plan=FILE")
+        return (facts, "") if isinstance(facts, dict) else (None, "the facts module returned no facts")

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import select
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, records, rollout
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
+    action,
+    audit_files,
+    ends,
+    look,
+    records,
+    rollout,
+    saved_facts,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
 
 
 class ActionModule(action.FleetAction):
@@ -23,23 +30,49 @@ class ActionModule(action.FleetAction):
         "target": {"type": "path"},
         "policy": {"type": "raw"},
         "plan": {"type": "path"},
+        "catalog": {"type": "path"},
+        "gather_subset": {"type": "list", "elements": "str", "default": ["all"]},
+        "facts_from": {"type": "path"},
+        "forms": audit_files.SPEC,
         "fleet_dir": action.FLEET_DIR,
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self._check(args)
+        except FleetError as error:
+            ended = ends.bad_input(masked(str(error)))
+            self._tell(ended, args)
+            return ends.refused(ended)
+        return {"changed": False}
+
+    @staticmethod
+    def _check(args: dict[str, Any]) -> None:
         if args["plan"] and (args["target"] or args["policy"]):
             seen = "a target or a policy is given beside a plan, which carries its own"
             raise FleetError(args["plan"], seen, "the plan alone", "leave them out, or make a new plan with them")
+        if not args["plan"] and not args["target"]:
+            fix = "add -e target=TARGET.yml, or -e plan=PLAN.json where the playbook takes a plan"
+            raise FleetError("target", "not given", "a target file or a plan", fix)
+        look.basis(args)
         if args["plan"]:
             plan = load_plan(args["plan"])
             ledger = rollout.ledger_path(rollout.rollout_dir(args["fleet_dir"], plan["plan_id"]))
             if ledger.exists():
                 Ledger.open(ledger)
-        elif args["target"]:
-            load_target(args["target"], load_catalog())
-            load_policy(args["policy"])
-        else:
-            fix = "add -e target=TARGET.yml, or -e plan=PLAN.json where the playbook takes a plan"
-            raise FleetError("target", "not given", "a target file or a plan", fix)
+        select(args["gather_subset"])
+        if args["facts_from"]:
+            saved_facts.files(args["facts_from"])
         records.check_store(args["fleet_dir"])
-        return {"changed": False}
+        if args["forms"] is not None:
+            audit_files.check(audit_files.places(args["fleet_dir"], args["forms"]))
+
+    @staticmethod
+    def _tell(ended: dict[str, Any], args: dict[str, Any]) -> None:
+        """An audit writes its end even where it could not begin, if its files can be written at all."""
+        if args["forms"] is None:
+            return
+        try:
+            audit_files.write_end(ended, audit_files.places(args["fleet_dir"], args["forms"]))
+        except FleetError:
+            pass  # the error that is told already, or one that hides behind it

@@ -16,7 +16,7 @@ extends_documentation_fragment:
 description:
   - Reads the node with M(fleetops.instinct.node_facts), judges it on the controller against a target, and keeps the
     record below O(fleet_dir).
-  - Changes nothing on the node.
+  - Changes nothing on the node. The record is written under check mode as well.
   - In the phase V(audit) any verdict is written down and the task succeeds. The other phases fail for a node that
     is not what they want.
 options:
@@ -38,6 +38,14 @@ options:
   policy:
     description: The policy, as a dict or the path of a file, for its waivers. A plan carries its own.
     type: raw
+  catalog:
+    description: What a site lays over the catalog, a YAML file or a folder of them. A plan's own where it is not given.
+    type: path
+  gather_subset:
+    description: Parts to gather, as M(fleetops.instinct.node_facts) names them.
+    type: list
+    elements: str
+    default: [all]
   rack:
     description: The failure domain of the node, kept in its record.
     type: str

@@ -14,15 +14,37 @@ author: fleetops.instinct contributors (@fleetops)
 extends_documentation_fragment:
   - fleetops.instinct._attributes.fleet_dir
 description:
-  - Shows the records of this run as a table by node and a summary of the fleet, and writes them as C(audit.json).
-  - A node that gave no record in this run counts as unknown.
-  - Fails when a node is blocked, unknown or unhealthy. Runs on the controller alone.
+  - Shows the records of this run as a table by node and a summary of the fleet, and writes them as C(audit.json) and
+    C(audit.html), under check mode as well.
+  - A node that gave no record in this run counts as unreachable.
+  - Fails unless the fleet is clean. Why is told by RV(code), which RV(msg) begins with. Runs on the controller alone.
 options:
   nodes:
     description: The nodes to report on.
     type: list
     elements: str
     required: true
+  target:
+    description: The target file, for its name.
+    type: path
+  catalog:
+    description: What a site lays over the catalog, a YAML file or a folder of them.
+    type: path
+  forms:
+    description:
+      - Where to write the result as a page for the browser, as JUnit XML and as Markdown. The page goes to C(audit.html) below
+        O(fleet_dir) where it is not given, the others only to where a path is given.
+    type: dict
+    suboptions:
+      html:
+        description: One file that needs nothing else.
+        type: path
+      junit:
+        description: Test cases for a CI system.
+        type: path
+      markdown:
+        description: A text for a ticket.
+        type: path
 """
 
 EXAMPLES = r"""
@@ -36,6 +58,25 @@ EXAMPLES = r"""
 RETURN = r"""
 summary:
   description: How many nodes are at target, may move, are blocked, unknown or unhealthy.
+  returned: always
+  type: dict
+code:
+  description:
+    - V(clean), or the worst of V(bad_input), V(unreachable), V(unknown), V(unhealthy), V(blocked) and V(waiver_expired) that
+      applies, in this order.
+  returned: always
+  type: str
+codes:
+  description: How many nodes each code applies to.
+  returned: always
+  type: dict
+  sample: {"unreachable": 1, "blocked": 3}
+msg:
+  description: The codes with their nodes; the last line that an operator sees.
+  returned: always
+  type: str
+files:
+  description: The path of each form that was written.
   returned: always
   type: dict
 path:

@@ -29,6 +29,32 @@ options:
   plan:
     description: A saved plan.
     type: path
+  catalog:
+    description: What a site lays over the catalog, a YAML file or a folder of them.
+    type: path
+  gather_subset:
+    description: Parts to gather, as M(fleetops.instinct.node_facts) names them. A name that there is not is an error.
+    type: list
+    elements: str
+    default: [all]
+  facts_from:
+    description: The folder of saved facts, where nodes are judged by such.
+    type: path
+  forms:
+    description:
+      - The files of an audit, as M(fleetops.instinct.audit_report) takes them. Where it is given, bad input is
+        written there as the end of the audit, so that the result of an earlier one does not stand for it.
+    type: dict
+    suboptions:
+      html:
+        description: One file that needs nothing else.
+        type: path
+      junit:
+        description: Test cases for a CI system.
+        type: path
+      markdown:
+        description: A text for a ticket.
+        type: path
 """
 
 EXAMPLES = r"""
@@ -40,5 +66,8 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-{}
+code:
+  description: V(bad_input), which the message begins with.
+  returned: failure
+  type: str
 """

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -98,6 +98,28 @@ def write_facts(fleet_dir: str | os.PathLike[str], node: str, facts: Mapping[str
     path = facts_path(fleet_dir, node)
     write_json(path, facts, durable=False)
     return path
+
+
+class StoredFacts(Mapping[str, dict[str, Any]]):
+    """The stored facts of these nodes, read one node at a time; a node without any that can be read is not in it."""
+
+    def __init__(self, fleet_dir: str | os.PathLike[str], nodes: Iterable[str]) -> None:
+        self._fleet_dir, self._nodes = fleet_dir, dict.fromkeys(nodes)
+
+    def __getitem__(self, node: str) -> dict[str, Any]:
+        try:
+            facts = json.loads(_content(facts_path(self._fleet_dir, node)) or b"null")
+        except (RecordError, ValueError):
+            facts = None
+        if node not in self._nodes or not isinstance(facts, dict):
+            raise KeyError(node)
+        return facts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
 
 
 def read_records(

@@ -157,7 +157,8 @@ def test_the_audit_calls_a_node_that_does_not_answer_unknown_and_judges_the_othe
     assert "Traceback" not in done.text
     assert re.search(r"^g01 .* unknown +node.reachable", done.text, re.MULTILINE)
     assert re.search(r"^g02 .* may move ", done.text, re.MULTILINE)
-    assert "1 of 2 nodes cannot be moved: g01" in done.errors()[-1]
+    assert "unreachable: 1 of 2 nodes (g01)" in done.errors()[-1]
+    assert done.text.splitlines()[-1] == "unreachable: 1 of 2 nodes (g01)"
 
 
 def test_an_upgrade_does_not_begin_while_a_node_of_its_plan_does_not_answer(

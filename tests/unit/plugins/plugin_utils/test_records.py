@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import (
     RecordError,
+    StoredFacts,
     check_store,
     facts_path,
     read_records,
@@ -115,3 +116,12 @@ def test_the_summary_counts_by_class_and_product():
         "by_class": {"at_target": ["g2"], "may_move": ["g1", "m1"], "unknown": ["g9"]},
         "rollback_not_ready": ["m1", "g9"],
     }
+
+
+def test_stored_facts_are_read_when_they_are_asked_for_and_only_of_the_nodes_meant(tmp_path):
+    for node in ("g1", "g2"):
+        write_facts(tmp_path, node, facts())
+    stored = StoredFacts(tmp_path, ["g1", "g3", "g4"])
+    write_json(facts_path(tmp_path, "g4"), [])
+    assert stored.get("g1") == facts()
+    assert [stored.get(node) for node in ("g2", "g3", "g4")] == [None, None, None]

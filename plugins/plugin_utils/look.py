@@ -1,0 +1,71 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One look at a node: what it is held against, and the record that comes of it whatever the node or its facts are like.
+
+Reads the operator's files (target, policy, plan, catalog) and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
+
+FACTS = "node.facts"
+
+
+class Basis(NamedTuple):
+    """What nodes are judged by."""
+
+    target: Mapping[str, Any]
+    policy: Mapping[str, Any]
+    catalog: Catalog
+
+
+def basis(args: Mapping[str, Any], overlay: bool = True) -> Basis:
+    """What the arguments of a task name: ``target`` and ``policy``, or ``plan``; and ``catalog``.
+
+    :param overlay: false where the site's overlay must not be needed: a way back does not rest on it.
+    :raises FleetError: for what is missing or wrong in any of them.
+    """
+    if args.get("plan"):
+        plan = load_plan(args["plan"])
+        catalog = catalog_of(plan, args.get("catalog")) if overlay else load_catalog()
+        return Basis(Target(plan["target"], args["plan"]), plan["policy"], catalog)
+    if args.get("target"):
+        catalog = load_catalog(args.get("catalog"))
+        return Basis(load_target(args["target"], catalog), load_policy(args.get("policy")), catalog)
+    raise FleetError("target", "not given", "a target file or a plan", "add -e target=FILE, or -e plan=FILE")
+
+
+def judged(node: str, facts: Mapping[str, Any], by: Basis, **about: Any) -> dict:
+    """The record of a node; facts that the rules stumble over make it unknown instead of ending the audit.
+
+    :param about: rack, run_id and gathered_at.
+    """
+    try:
+        return judge(facts, by.target, by.catalog, node, waivers=by.policy["waivers"], **about)
+    except FleetError:
+        raise
+    except Exception as problem:  # facts may come from anywhere: an unknown node, never a traceback
+        return unread_record(node, f"facts that cannot be judged: {type(problem).__name__}: {problem}", **about)
+
+
+def unread_record(node: str, why: str, **about: Any) -> dict:
+    """The record of a node that is there and of which there are no usable facts; its class is unknown."""
+    record = unreachable_record(node, why, **about)
+    told = {
+        "rule": FACTS,
+        "expected": "facts that can be judged",
+        "why": "nothing is known about a node without facts",
+        "fix": "mend what the reason names and audit again; where it names nothing of yours, report it with the facts",
+    }
+    return {**record, "findings": [{**finding, **told} for finding in record["findings"]]}

@@ -1,0 +1,60 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A look always ends in a record: facts that the rules stumble over make an unknown node, not a traceback."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import look
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import facts, write_target
+
+ABOUT = {"rack": "r1", "run_id": "run", "gathered_at": "2026-12-01T00:00:00Z"}
+ODD = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2) | st.just({"x": [1]})
+NEEDED = {"node", "gpus", "driver", "rocm"}
+
+
+@pytest.fixture(scope="module")
+def by(tmp_path_factory):
+    path = write_target(tmp_path_factory.mktemp("target"))
+    return look.Basis(load_target(path, load_catalog()), load_policy(None), load_catalog())
+
+
+def test_good_facts_are_judged(by):
+    assert look.judged("g01", facts(), by, **ABOUT)["class"] == "may_move"
+
+
+def test_facts_of_a_wrong_shape_make_an_unknown_node_with_the_reason(by):
+    record = look.judged("g01", {**facts(), "gpus": [{"link": 7}]}, by, **ABOUT)
+    assert (record["class"], record["reachable"], record["facts_digest"]) == ("unknown", False, None)
+    (finding,) = record["findings"]
+    assert finding["rule"] == "node.facts"
+    assert "cannot be judged: " in finding["observed"]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.dictionaries(st.sampled_from(sorted(facts())), ODD, min_size=1))
+def test_odd_facts_never_end_the_audit_and_never_pass_for_good_ones(by, odd):
+    record = look.judged("g01", {**facts(), **odd}, by, **ABOUT)
+    assert record["node"] == "g01"
+    assert record["class"] in ("unknown", "unhealthy", "blocked") or not NEEDED & set(odd)
+
+
+def test_neither_target_nor_plan_is_told_with_a_way_out():
+    with pytest.raises(FleetError, match=r"target: not given.*add -e target=FILE"):
+        look.basis({"target": None, "plan": None})
+
+
+def test_a_way_back_does_not_need_the_overlay_of_its_plan(tmp_path, monkeypatch, by):
+    plan = {"target": dict(by.target), "policy": {}, "inputs": {"catalog": {"path": "/gone.yml", "digest": ""}}}
+    monkeypatch.setattr(look, "load_plan", lambda path: plan)
+    write_json(tmp_path / "plan.json", plan)
+    assert look.basis({"plan": "plan.json"}, overlay=False).catalog is load_catalog()
