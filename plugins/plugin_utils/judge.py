@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +14,14 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, Rule, get
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.hardware import expected_count, identify
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.packages import rollback_readiness
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.rollback import rollback_readiness
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.waivers import waived
 
 STEPS = ("kernel", "rocm", "reboot")
 CLASSES = ("unknown", "unhealthy", "blocked", "at_target", "may_move")
 _MOVES = ("needs_step", "manual", "blocked")
+_DECIDING = {rule.id for rule in RULES if rule.deciding} | {"node.reachable", "node.facts"}
 
 Said = tuple[Rule, Finding]
 
@@ -33,16 +34,18 @@ def judge(
     rack: str | None = None,
     run_id: str = "",
     gathered_at: str = "",
+    policy: Mapping[str, Any] | None = None,
     waivers: Sequence[Mapping[str, Any]] = (),
 ) -> dict:
     """The record of a node (docs/contracts.md section 4) out of what was gathered there.
 
     :param target: a Target or its ``as_dict()``.
     :param gathered_at: ISO 8601; waivers are held against its date, and none holds without it.
-    :param waivers: those of the policy; only what a waiver names is let through, and the finding says so.
+    :param policy: what ``load_policy`` gave: what of it decides, and its waivers. Only what a waiver names is let
+        through, and the finding says so.
     """
-    ctx = _context(facts, target, catalog, node)
-    said = _waive(_ask(ctx), node, gathered_at[:10], waivers)
+    ctx = _context(facts, target, catalog, node, {"waivers": waivers, **(policy or {})}, gathered_at[:10])
+    said = [(rule, waived(rule, finding, ctx)) for rule, finding in _ask(ctx)]
     verdict = {"compliance": _compliance(ctx, said), "transition": _transition(said), "health": _health(said)}
     steps = [
         step for step in STEPS if any(step in finding.steps for _rule, finding in said if finding.verdict == "fail")
@@ -61,7 +64,8 @@ def judge(
         "passed": sum(finding.verdict == "pass" for _rule, finding in said),
         "passed_rules": _passed_rules(said),
         "steps": steps,
-        "rollback": rollback_readiness(facts, "rocm" in steps),
+        "before": _before(said),
+        "rollback": rollback_readiness(ctx, "rocm" in steps),
         "facts_digest": facts_digest(dict(facts)),
     }
 
@@ -96,6 +100,7 @@ def unreachable_record(
         "passed": 0,
         "passed_rules": [],
         "steps": [],
+        "before": [],
         "rollback": {"ready": False, "why": ["nothing is known about the node"]},
         "facts_digest": None,
     }
@@ -118,39 +123,40 @@ def findings_of(
     catalog: Catalog,
     node: str,
     policy: Mapping[str, Any] | None = None,
+    today: str = "",
 ) -> list[Said]:
     """What every rule says of a node, passes as well, in the order in which rules are asked; nothing is waived."""
-    return _ask(_context(facts, target, catalog, node))
+    return _ask(_context(facts, target, catalog, node, policy or {}, today))
 
 
-def _context(facts: Mapping[str, Any], target: Mapping[str, Any], catalog: Catalog, node: str) -> Context:
+def _context(
+    facts: Mapping[str, Any],
+    target: Mapping[str, Any],
+    catalog: Catalog,
+    node: str,
+    policy: Mapping[str, Any],
+    today: str,
+) -> Context:
     identity = identify(facts, target["products"], catalog, node)
-    name = identity.product["name"] if identity.product else ""
+    wanted = target["products"].get(identity.product["name"] if identity.product else "")
     return Context(
-        facts, catalog, node, identity.gpus, identity.product, target["products"].get(name), identity.findings
+        facts,
+        catalog,
+        node,
+        identity.gpus,
+        identity.product,
+        wanted,
+        identity.findings,
+        policy=policy,
+        today=today,
     )
 
 
 def _ask(ctx: Context) -> list[Said]:
-    said = [(rule, finding) for rule in RULES if rule.area == "compliance" for finding in rule.check(ctx)]
+    rules = [rule._replace(deciding=True) if ctx.policy.get(rule.decides_by) else rule for rule in RULES]
+    said = [(rule, finding) for rule in rules if rule.area == "compliance" for finding in rule.check(ctx)]
     ctx = ctx._replace(moves=any(finding.verdict in ("fail", "unknown") for rule, finding in said if rule.deciding))
-    return said + [(rule, finding) for rule in RULES if rule.area != "compliance" for finding in rule.check(ctx)]
-
-
-def _waive(said: list[Said], node: str, today: str, waivers: Sequence[Mapping[str, Any]]) -> list[Said]:
-    return [(rule, _waived(rule, finding, node, today, waivers)) for rule, finding in said] if waivers else said
-
-
-def _waived(rule: Rule, finding: Finding, node: str, today: str, waivers: Sequence[Mapping[str, Any]]) -> Finding:
-    if finding.verdict not in ("fail", "unknown"):
-        return finding
-    for waiver in waivers:
-        if waiver["rule"] == rule.id and any(fnmatch.fnmatchcase(node, pattern) for pattern in waiver["nodes"]):
-            words = f"{waiver['owner']}: {waiver['reason']} (until {waiver['expires']})"
-            if today and today <= waiver["expires"]:
-                return finding._replace(verdict="waived", why=f"{finding.why}; waived by {words}")
-            return finding._replace(fix=f"{finding.fix}; a waiver by {words} does not hold any more")
-    return finding
+    return said + [(rule, finding) for rule in rules if rule.area != "compliance" for finding in rule.check(ctx)]
 
 
 def _compliance(ctx: Context, said: Iterable[Said]) -> str:
@@ -173,16 +179,21 @@ def _transition(said: list[Said]) -> str:
     return max(moves, key=_MOVES.index, default="safe")
 
 
+def _before(said: Iterable[Said]) -> list[str]:
+    steps = (step for _rule, finding in said if finding.verdict == "fail" for step in finding.before)
+    return list(dict.fromkeys(steps))
+
+
 def _verdicts(said: Iterable[Said], area: str) -> set[str]:
     return {finding.verdict for rule, finding in said if rule.area == area and rule.deciding}
 
 
-def _class(ctx: Context, said: Iterable[Said], verdict: Mapping[str, str]) -> str:
+def _class(ctx: Context, said: list[Said], verdict: Mapping[str, str]) -> str:
     if ctx.product is None or any(rule.deciding and finding.verdict == "unknown" for rule, finding in said):
         return "unknown"
     if verdict["health"] == "unhealthy":
         return "unhealthy"
-    if verdict["transition"] in ("blocked", "manual"):
+    if verdict["transition"] in ("blocked", "manual") or _before(said):
         return "blocked"
     return {"at_target": "at_target", "differs": "may_move"}.get(verdict["compliance"], "unknown")
 
@@ -215,8 +226,13 @@ def first_reason(record: Mapping[str, Any]) -> str:
         str(record.get("class")), ("fail", "unknown")
     )
     area = {"unhealthy": "health", "blocked": "transition"}.get(str(record.get("class")))
-    deciding = {rule.id for rule in RULES if rule.deciding} | {"node.reachable"}
-    for finding in record.get("findings") or []:
-        if finding["verdict"] in order and area in (None, finding["area"]) and finding["rule"] in deciding:
-            return f"{finding['rule']} {finding['subject']}: {finding['observed']}, {finding['why']}"
+    told = [
+        finding
+        for finding in record.get("findings") or []
+        if finding["verdict"] in order and area in (None, finding["area"])
+    ]
+    # A policy may make an advisory rule decide; which rules do without one is told by the table.
+    deciding = [finding for finding in told if finding["rule"] in _DECIDING]
+    for finding in deciding or (told if record.get("class") in CLASSES[:3] else []):
+        return f"{finding['rule']} {finding['subject']}: {finding['observed']}, {finding['why']}"
     return str(get(record, "class"))

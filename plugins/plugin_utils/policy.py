@@ -23,6 +23,8 @@ _SPEC: dict[str, dict[str, Any]] = {
     "unfit_nodes": {"type": "str", "default": "refuse", "choices": ["refuse", "exclude"]},
     "exclude": {"type": "list", "elements": "str", "default": []},
     "require_rollback": {"type": "bool", "default": True},
+    "require_listed_os": {"type": "bool", "default": False},
+    "require_listed_firmware": {"type": "bool", "default": False},
     "soak_seconds": {"type": "int", "default": 60},
     "reboot_timeout_seconds": {"type": "int", "default": 1800},
     "drain_timeout_seconds": {"type": "int", "default": 3600},

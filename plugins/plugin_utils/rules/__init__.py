@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import (
+    firmware,
     hardware,
     health,
     links,
@@ -14,7 +15,10 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import (
     packages,
     paths,
     settings,
+    smi,
+    systems,
     versions,
+    waivers,
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Rule
 
@@ -23,6 +27,10 @@ _LINK = (
     "AMD system acceptance guide, PCIe checks; PCI Express base specification (8.0 GT/s is Gen3, 16.0 Gen4, 32.0 Gen5)"
 )
 _MATRIX = "AMD's compatibility matrix of user space and driver"
+_FIRMWARE = "AMD's table of drivers and firmware"
+_SYSTEMS = "AMD's compatibility matrix of operating systems and kernels"
+_BAD = "reports and advisories of AMD and its users"
+_SMI = "AMD SMI"
 _TARGET = "the target file"
 _LOG = "the messages of the kernel and of AMD's Linux driver"
 _BIOS = "AMD system acceptance guide, BIOS settings (2026-07-10)"
@@ -52,18 +60,33 @@ RULES: tuple[Rule, ...] = (
     Rule("log.fatal", "health", DECIDING, _LOG, log.fatal),
     Rule("packages.whole", "health", DECIDING, _PRACTICE, packages.whole),
     Rule("driver.next_boot", "health", DECIDING, _INSTALL, packages.next_boot),
+    Rule("firmware.files", "health", DECIDING, "AMD's Linux driver", firmware.files),
+    Rule("smi.gpus", "health", DECIDING, _SMI, smi.gpus),
+    Rule("smi.bad_pages", "health", DECIDING, _SMI, smi.threshold),
     Rule("product.wanted", "transition", DECIDING, _TARGET, hardware.product_wanted),
     Rule("product.min_rocm", "transition", DECIDING, _MATRIX, paths.product_min),
     Rule("window.target", "transition", DECIDING, _MATRIX, paths.window_target),
     Rule("path.stream", "transition", DECIDING, "AMD's release notes of 7.9 and 7.14", paths.path_stream),
     Rule("path.window", "transition", DECIDING, _MATRIX, paths.path_window),
+    Rule("driver.builds", "transition", DECIDING, _BAD, systems.driver_builds),
+    Rule("driver.kept_out", "transition", DECIDING, _INSTALL, packages.kept_out),
+    Rule("known_bad.target", "transition", DECIDING, _BAD, systems.known_bad_target),
+    Rule("waiver.expired", "transition", DECIDING, "the policy", waivers.expired),
     Rule("disk.free", "transition", DECIDING, _PRACTICE, packages.space),
+    Rule("os.supported", "transition", ADVISORY, _SYSTEMS, systems.os_supported, "require_listed_os"),
+    Rule("kernel.supported", "transition", ADVISORY, _SYSTEMS, systems.kernel_supported, "require_listed_os"),
+    Rule("firmware.pair", "transition", ADVISORY, _FIRMWARE, firmware.pair, "require_listed_firmware"),
     Rule("driver.pending", "transition", ADVISORY, _INSTALL, versions.pending_reboot),
     Rule("window.now", "transition", ADVISORY, _MATRIX, paths.window_now),
+    Rule("known_bad.now", "health", ADVISORY, _BAD, systems.known_bad_now),
+    Rule("firmware.uniform", "health", ADVISORY, _PRACTICE, firmware.uniform),
+    Rule("smi.tool", "health", ADVISORY, _SMI, smi.tool),
+    Rule("load.watched", "health", ADVISORY, _PRACTICE, smi.under_load),
     Rule("product.verified", "health", ADVISORY, _IDS, hardware.product_verified),
     Rule("link.capability", "health", ADVISORY, _LINK, links.capability),
     Rule("rocm.link", "health", ADVISORY, _INSTALL, versions.active_is_the_package),
     Rule("driver.stale_trees", "transition", ADVISORY, "ROCm issue 3701 (AMD's answer)", packages.stale_trees),
+    Rule("rocm.leftovers", "health", ADVISORY, _INSTALL, packages.leftovers),
     Rule("packages.held", "health", ADVISORY, _INSTALL, packages.held),
     Rule("cmdline.advice", "compliance", ADVISORY, _KERNEL, settings.cmdline_advice),
     Rule("cmdline.realloc", "health", ADVISORY, _KERNEL, settings.realloc),

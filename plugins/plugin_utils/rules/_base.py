@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
@@ -16,7 +17,8 @@ class Finding(NamedTuple):
     """What a rule says about one subject, before the judge adds the rule's name, area and source.
 
     ``move`` is what a transition finding makes of the node's move: blocked, manual or needs_step. ``steps`` are those
-    that would mend a compliance finding.
+    of a rollout that would mend a compliance finding; ``before`` is what has to be done by hand before any rollout may
+    take the node, in words.
     """
 
     verdict: str
@@ -28,23 +30,29 @@ class Finding(NamedTuple):
     move: str = "blocked"
     steps: tuple[str, ...] = ()
     source: str = ""
+    before: tuple[str, ...] = ()
 
 
 class Rule(NamedTuple):
-    """One row of the table: a deciding rule's unknown makes the whole node unknown, an advisory one's is only told."""
+    """One row of the table: a deciding rule's unknown makes the whole node unknown, an advisory one's is only told.
+
+    ``decides_by`` is the key of the policy that makes an advisory rule a deciding one.
+    """
 
     id: str
     area: str
     deciding: bool
     source: str
     check: Callable[[Context], Iterable[Finding]]
+    decides_by: str = ""
 
 
 class Context(NamedTuple):
     """What rules read.
 
     ``product`` and ``wanted`` are None where the node has no product, or one the target does not name. ``gpus``
-    are the physical GPU functions. ``moves`` is false where compliance rules found nothing to do.
+    are the physical GPU functions. ``moves`` is false where compliance rules found nothing to do. ``policy`` may lack any
+    key; ``today`` is an ISO date, empty where the day is not known.
     """
 
     facts: Mapping[str, Any]
@@ -55,6 +63,8 @@ class Context(NamedTuple):
     wanted: Mapping[str, Any] | None
     identity: tuple[Finding, ...]
     moves: bool = True
+    policy: Mapping[str, Any] = MappingProxyType({})
+    today: str = ""
 
     def get(self, path: str) -> Any:
         """The fact at a dotted path; None where it, or anything above it, is null or not there."""

@@ -21,6 +21,9 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
 )
 
 
+_READ_THE_LOG = "read `journalctl -k -b` for this address; power-cycle through the BMC; then check its firmware"
+
+
 class Identity(NamedTuple):
     """The physical GPU functions, the product all of them are (or None), and what is to be said about that."""
 
@@ -229,14 +232,15 @@ def gpu_initialised(ctx: Context, gpu: Mapping[str, Any]) -> Iterator[Finding]:
     elif driver == "amdgpu" and serves:
         yield passed(name_of(gpu), "amdgpu")
     else:
-        seen = (
+        bound = (
             "amdgpu is bound and did not initialise it" if driver == "amdgpu" else f"{driver or 'no driver'} is bound"
         )
+        cause = gpu.get("init_error")
         yield Finding(
             "fail",
             name_of(gpu),
             "amdgpu, initialised",
-            seen,
+            f"{bound}: {cause}" if cause else bound,
             "it is on the PCI bus and does not serve",
-            "read `journalctl -k -b` for this address; power-cycle through the BMC; then check its firmware",
+            "see what log.fatal says of it" if cause else _READ_THE_LOG,
         )

@@ -57,7 +57,7 @@ def whole(ctx: Context) -> Iterator[Finding]:
 def next_boot(ctx: Context) -> Iterator[Finding]:
     """The kernel that boots next has the driver that is installed."""
     ready, kernel = ctx.get("driver.ready_for_next_boot"), ctx.get("node.kernel.next_boot")
-    if ready is None:
+    if ready is None or (ready and kernel is None):
         yield unread(ctx.node, "whether the next kernel has the driver")
     elif ready:
         yield passed(ctx.node, kernel)
@@ -71,6 +71,42 @@ def next_boot(ctx: Context) -> Iterator[Finding]:
             f"install the headers of {kernel} and run `dkms autoinstall -k {kernel}`; a build that fails leaves its "
             "log below /var/lib/dkms/amdgpu",
         )
+
+
+def kept_out(ctx: Context) -> Iterator[Finding]:
+    """Nothing keeps the driver from being loaded by the next boot, or from the next initramfs on."""
+    found = ctx.get("driver.next_boot.kept_out_by")
+    if not isinstance(found, list):
+        yield unread(ctx.node, "whether a blacklist or an argument keeps the driver out")
+    elif found:
+        yield Finding(
+            "fail",
+            ctx.node,
+            "nothing that keeps amdgpu out",
+            ", ".join(map(str, found)),
+            "it is in effect from the next boot on, or from the next initramfs, which a change of the driver makes",
+            "take it out, and make the initramfs anew; or take the node out of the rollout where it is meant",
+        )
+    else:
+        yield passed(ctx.node)
+
+
+def leftovers(ctx: Context) -> Iterator[Finding]:
+    """No folder of a ROCm that is not installed any more is left."""
+    found = ctx.get("rocm.leftovers")
+    if found is None:
+        yield unread(ctx.node, "what earlier releases left behind")
+    elif found:
+        yield Finding(
+            "warn",
+            ctx.node,
+            "none",
+            ", ".join(map(str, found)),
+            "a package or files of an earlier release stayed, and programs may find them first",
+            "remove the packages they belong to by name, then the folders",
+        )
+    else:
+        yield passed(ctx.node)
 
 
 def stale_trees(ctx: Context) -> Iterator[Finding]:
@@ -150,33 +186,3 @@ def _least(ctx: Context, row: Mapping[str, Any]) -> int | None:
 
 def _size(number: int) -> str:
     return f"{number / 2**30:.1f} GiB free"
-
-
-def rollback_readiness(facts: Mapping[str, Any], node_changes: bool) -> dict[str, Any]:
-    """Whether the versions that are installed now could be put back: ``{"ready": bool, "why": [reasons]}``."""
-    if not node_changes:
-        return {"ready": True, "why": []}
-    offered = (facts.get("rocm") or {}).get("obtainable")
-    if not isinstance(offered, Mapping):
-        return {"ready": False, "why": ["the package lists on the node could not be read"]}
-    why = [_reason(name, answer, facts) for name, answer in sorted(offered.items()) if answer is not True]
-    if not offered and rows((facts.get("rocm") or {}).get("installed")):
-        why = ["ROCm is there and no package says where it came from"]
-    return {"ready": not why, "why": why}
-
-
-def _reason(name: str, answer: object, facts: Mapping[str, Any]) -> str:
-    version = next(
-        (
-            row["version"]
-            for part in ("driver", "rocm")
-            for key, row in ((facts.get(part) or {}).get("packages") or {}).items()
-            if key == name and isinstance(row, Mapping) and row.get("version")
-        ),
-        "the installed version",
-    )
-    return (
-        f"{name} {version} is offered by no repository"
-        if answer is False
-        else f"whether {name} {version} is offered is not known"
-    )

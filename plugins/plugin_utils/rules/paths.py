@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import compare
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, passed
@@ -72,7 +73,7 @@ def product_min(ctx: Context) -> Iterator[Finding]:
 
 
 def path_stream(ctx: Context) -> Iterator[Finding]:
-    """The way leads from production to production, and not across the change of packaging."""
+    """The way leads from production to production, and in place: not across a change of packaging."""
     if ctx.wanted is None or not ctx.moves:
         return
     seen, wanted = ctx.get("rocm.active"), ctx.wanted["rocm"]
@@ -89,29 +90,31 @@ def path_stream(ctx: Context) -> Iterator[Finding]:
             "the catalog does not know both",
             "bring a newer catalog",
         )
-    elif now["kind"] != then["kind"]:
-        yield Finding(
-            "fail",
-            ctx.node,
-            "production to production",
-            way,
-            f"{seen} is {now['kind']}, {wanted} is {then['kind']}: there is no upgrade path",
-            "install the node anew",
-        )
-    elif now["packaging"] != then["packaging"]:
-        yield Finding(
-            "fail",
-            ctx.node,
-            "the same packaging",
-            way,
-            "names, repositories and layout changed with 7.14; an upgrade in place is not supported",
-            "remove every older ROCm package by hand, then install",
-            move="manual",
-        )
+    elif hops := ctx.catalog.hops(now["rocm"], then["rocm"]):
+        yield from (_hop(ctx, row, way) for row in hops)
+    elif now["kind"] != "production" and now != then:
+        why = "there is no upgrade path from one preview to another"
+        yield Finding("fail", ctx.node, "production to production", way, why, "install the node anew")
     elif compare(seen, wanted) > 0:
         yield Finding("warn", ctx.node, "an upgrade", way, "this is a downgrade", "make sure that it is meant")
     else:
         yield passed(ctx.node, way)
+
+
+def _hop(ctx: Context, row: Mapping[str, Any], way: str) -> Finding:
+    """What the catalog says of a way that is more than an upgrade in place: with named steps it is one after them."""
+    steps, sure = tuple(row["steps"]), row["status"] == "verified"
+    return Finding(
+        "fail" if sure else "unknown",
+        ctx.node,
+        "an upgrade in place",
+        way,
+        row["why"],
+        row["fix"],
+        move="needs_step" if steps else row["move"],
+        source=row["source"],
+        before=steps,
+    )
 
 
 def path_window(ctx: Context) -> Iterator[Finding]:
@@ -126,14 +129,17 @@ def path_window(ctx: Context) -> Iterator[Finding]:
     if "inside" in answers or no_rocm(ctx):
         yield passed(ctx.node, way)
     elif "outside" in answers:
+        stops = _stops(ctx)
         yield Finding(
             "fail",
             ctx.node,
             "a way inside the window",
             way,
             "neither half of the change can stand without the other",
-            _stops(ctx),
+            _advice(stops),
+            move="needs_step" if stops else "blocked",
             source=new_driver.source,
+            before=tuple(f"move to {stop}" for stop in stops),
         )
     else:
         yield Finding(
@@ -142,12 +148,18 @@ def path_window(ctx: Context) -> Iterator[Finding]:
             "a way inside the window",
             way,
             "no list says whether half of the change can stand",
-            _stops(ctx),
+            _advice(_stops(ctx)),
         )
 
 
-def _stops(ctx: Context) -> str:
-    """The fix: the fewest releases in between, each step of which stays inside the window."""
+def _advice(stops: list[str]) -> str:
+    if not stops:
+        return "no releases in between lead there; install the node anew"
+    return f"go by way of {', then '.join(stops)}"
+
+
+def _stops(ctx: Context) -> list[str]:
+    """The fewest releases in between, each step of which stays inside the window; none where no way leads there."""
     goal = ((ctx.wanted or {})["rocm"], (ctx.wanted or {})["driver"])
     stops = [
         (row["rocm"], row["driver"])
@@ -157,11 +169,11 @@ def _stops(ctx: Context) -> str:
     ways: list[list[tuple]] = [[(ctx.get("rocm.active"), loaded_release(ctx))]]
     for way in ways:
         if len(way) > 1 and _may_step(ctx, way[-1], goal):
-            return "go by way of " + ", then ".join(f"{rocm} on driver {driver}" for rocm, driver in way[1:])
+            return [f"ROCm {rocm} on driver {driver}" for rocm, driver in way[1:]]
         fresh = [stop for stop in stops if _may_step(ctx, way[-1], stop)]
         stops = [stop for stop in stops if stop not in fresh]
         ways += [[*way, stop] for stop in fresh]
-    return "no releases in between lead there; install the node anew"
+    return []
 
 
 def _may_step(ctx: Context, here: tuple, there: tuple) -> bool:

@@ -164,6 +164,23 @@ def pending_reboot(ctx: Context) -> Iterator[Finding]:
             "the rollout's reboot does it",
             move="needs_step",
         )
+    elif module and installed and ctx.get("driver.loaded_is_installed") is None:
+        yield from _same_module(ctx, module)
+
+
+def _same_module(ctx: Context, module: str) -> Iterator[Finding]:
+    """Where the file of the module is not read, releases that share its version cannot be told apart."""
+    sharing = [name for name in ctx.catalog.drivers_of_module(module) if name != ctx.get("driver.installed.release")]
+    if sharing:
+        yield Finding(
+            "unknown",
+            ctx.node,
+            "the loaded module known to be the installed one",
+            f"module {module} is loaded, and {', '.join(sharing)} have it as well",
+            "the file of the module is compressed or was not read, so an update that was not followed by a reboot does "
+            "not show",
+            "reboot the node where the driver was updated since it booted",
+        )
 
 
 def active_is_the_package(ctx: Context) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import lo
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     NEW,
     OLD,
+    UNTOLD,
     change,
     facts,
     target_document,
@@ -52,7 +53,8 @@ def test_a_healthy_node_on_the_old_release_may_move(target):
 
 def test_a_healthy_node_on_the_target_is_at_target_and_has_nothing_to_do(target):
     record = record_of(target, facts(versions=NEW))
-    assert (record["class"], record["steps"], record["findings"]) == ("at_target", [], [])
+    assert (record["class"], record["steps"]) == ("at_target", [])
+    assert [(row["rule"], row["verdict"]) for row in record["findings"]] == [(rule, "unknown") for rule in UNTOLD]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def waiver(**changes):
 )
 def test_a_waiver_holds_for_its_rule_its_nodes_and_its_time(target, changes, today, kind):
     sample = change(facts(versions=NEW), "gpus.0.ras.umc.ue", 1)
-    record = record_of(target, sample, gathered_at=today, waivers=[waiver(**changes)])
+    record = record_of(target, sample, gathered_at=today, policy={"waivers": [waiver(**changes)]})
     assert record["class"] == kind
     assert found(record, "health.ras")[0]["verdict"] == ("waived" if kind == "at_target" else "fail")
 
@@ -254,7 +256,7 @@ def test_a_waiver_holds_for_its_rule_its_nodes_and_its_time(target, changes, tod
 def test_a_waiver_cannot_make_a_node_without_product_move(target):
     sample = change(facts(), "gpus", [])
     assert (
-        record_of(target, sample, gathered_at="2026-12-01", waivers=[waiver(rule="product.known")])["class"]
+        record_of(target, sample, gathered_at="2026-12-01", policy={"waivers": [waiver(rule="product.known")]})["class"]
         == "unknown"
     )
 

@@ -33,6 +33,7 @@ KERNEL = {
     "sysctl": {"kernel.numa_balancing": 0},
 }
 BDF = "0000:33:00.0"
+TODAY = "2026-12-01"
 
 
 class Case(NamedTuple):
@@ -77,11 +78,45 @@ def findings(rule: str, case: Case, catalog: Catalog, folder: Any) -> list[Findi
     """What a rule says of a case; the target's file is written into the folder."""
     wants = {"rocm": NEW[0], "driver": NEW[1], "kernel": KERNEL, **case.wants}
     target = load_target(write_target(folder, target_document(**{case.product: wants})), catalog)
-    said = findings_of(facts_of(case), target, catalog, "g01", policy=case.policy)
+    said = findings_of(facts_of(case), target, catalog, "g01", case.policy, TODAY)
     return [finding for row, finding in said if row.id == rule]
 
 
+def asked(smi: Any = None, *changes: tuple[Any, Any]) -> Case:
+    """A node whose GPUs amd-smi was asked about; it knows all of them but the third, of which it says ``smi``."""
+    told = {"tool": "amd-smi 26.0.2", "bad_page_threshold_exceeded": False}
+    every = [(f"gpus.{number}.smi", told if number != 2 else smi) for number in range(8)]
+    return seen(*every, *changes)
+
+
+def waiving(expires: str, **more: Any) -> Case:
+    """A healthy node that a waiver names."""
+    waiver = {"rule": "link.speed", "nodes": ["g0*"], "owner": "ops", "reason": "a retimer is on order"}
+    return seen(policy={"waivers": [{**waiver, "expires": expires, **more}]})
+
+
 HEALTHY = seen()
+SMI = {"tool": "amd-smi 26.0.2", "bad_page_threshold_exceeded": False}
+NO_SMI = tuple((f"gpus.{number}.smi", None) for number in range(8))
+MIXED = {"subset": "smi", "subject": "amd-smi", "reason": "amd_smi_mixed_versions: command 7.1.1, library 7.0.1"}
+ENTRY = {"kernel": "6.1.0-40-amd64", "cmdline": ["iommu=pt", "pcie_aspm=off"], "default": True, "rescue": False}
+SHADOW = [{"name": "rocminfo", "version": "5.7.1-3", "why": "not AMD's, but of Debian ROCm Team"}]
+UPGRADES = {"name": "unattended-upgrades", "file": "/etc/apt/apt.conf.d/20auto-upgrades", "excludes": [], "amd": True}
+UBUNTU = (
+    ("node.os", {"id": "ubuntu", "version": "22.04", "name": "Ubuntu 22.04.5 LTS"}),
+    ("node.kernel.next_boot", "6.8.0-45-generic"),
+)
+TO_624 = {"rocm": "6.2.4", "driver": "6.2.4"}
+TO_644 = {"rocm": "6.4.4", "driver": "6.4.4"}
+TO_641 = {"rocm": "6.4.1", "driver": "6.4.1"}
+MI325X = {"product": "MI325X", "wants": {"rocm": "7.2.2", "driver": "30.30.2"}, "node": {"device_id": "74a5"}}
+
+
+def bundle(value: str) -> tuple[tuple[Any, Any], ...]:
+    """Changes: the bundle of every GPU, as amd-smi tells it."""
+    row = {"scheme": "dotted", "value": value, "sources": {"amd-smi": value}}
+    return tuple((f"gpus.{number}.firmware.pldm_bundle", row) for number in range(8))
+
 
 CASES: dict[str, dict[str, Case | str]] = {
     "rocm.active": {
@@ -207,7 +242,7 @@ CASES: dict[str, dict[str, Case | str]] = {
     "driver.pending": {
         "pass": HEALTHY,
         "warn": seen(("driver.version", "6.12.12")),
-        "unknown": "what driver.loaded cannot tell is told there",
+        "unknown": seen(("driver.loaded_is_installed", None)),
     },
     "window.now": {
         "pass": HEALTHY,
@@ -288,5 +323,165 @@ CASES: dict[str, dict[str, Case | str]] = {
         "pass": HEALTHY,
         "warn": seen(("holders", [{"pid": 812, "command": "python3", "device": "/dev/kfd", "container": None}])),
         "unknown": seen(("holders", None)),
+    },
+    "firmware.files": {
+        "pass": HEALTHY,
+        "fail": seen(("driver.firmware_files", {"/lib/firmware/amdgpu": 0, "/lib/firmware/updates/amdgpu": 0})),
+        "unknown": seen(("driver.firmware_files", None)),
+    },
+    "smi.gpus": {
+        "pass": asked(SMI),
+        "fail": asked(None),
+        "unknown": "a tool that knows no GPU at all is told by smi.tool",
+    },
+    "smi.bad_pages": {
+        "pass": asked(SMI),
+        "fail": asked({**SMI, "bad_page_threshold_exceeded": True}),
+        "unknown": asked({**SMI, "bad_page_threshold_exceeded": None}, ("gpus.2.bad_pages", 3)),
+    },
+    "driver.builds": {
+        "pass": old(),
+        "fail": old(("node.kernel.next_boot", "6.14.0-24-generic"), wants=TO_641),
+        "unknown": old(("node.kernel.next_boot", None)),
+    },
+    "driver.kept_out": {
+        "pass": HEALTHY,
+        "fail": seen(("driver.next_boot.kept_out_by", ["/etc/modprobe.d/blacklist-amdgpu.conf: blacklist amdgpu"])),
+        "unknown": seen(("driver.next_boot", None)),
+    },
+    "known_bad.target": {
+        "pass": old(),
+        "fail": old(*UBUNTU, wants=TO_624),
+        "unknown": old(("node.os", None), ("node.kernel.next_boot", "6.8.0-45-generic"), wants=TO_624),
+    },
+    "known_bad.now": {
+        "pass": HEALTHY,
+        "warn": old(("rocm.active", "6.2.1")),
+        "unknown": seen(("rocm.active", None)),
+    },
+    "waiver.expired": {
+        "pass": waiving("2026-12-01"),
+        "fail": waiving("2026-11-30"),
+        "unknown": "without a date no waiver holds, and what it would let through is told as it is",
+    },
+    "os.supported": {
+        "pass": old(wants=TO_644),
+        "warn": old(("node.os", {"id": "debian", "version": "11", "name": "Debian 11"}), wants=TO_644),
+        "unknown": old(("node.os", None), wants=TO_644),
+    },
+    "kernel.supported": {
+        "pass": old(wants=TO_644),
+        "warn": old(*UBUNTU, wants=TO_624),
+        "unknown": old(("node.kernel.next_boot", None), wants=TO_644),
+    },
+    "firmware.pair": {
+        "pass": seen(*bundle("01.25.06.08"), **MI325X),
+        "fail": seen(*bundle("01.25.04.01"), **MI325X),
+        "unknown": seen(**MI325X),
+    },
+    "firmware.uniform": {
+        "pass": HEALTHY,
+        "warn": seen(("gpus.2.vbios", "113-M3000100-103")),
+        "unknown": seen(("gpus.2.firmware", None)),
+    },
+    "smi.tool": {
+        "pass": asked(SMI),
+        "warn": seen(("problems", [MIXED])),
+        "unknown": seen(*NO_SMI),
+    },
+    "load.watched": {
+        "pass": seen(("gpus", [])),
+        "warn": "an audit starts no load, so there is nothing to warn of",
+        "unknown": HEALTHY,
+    },
+    "rocm.leftovers": {
+        "pass": HEALTHY,
+        "warn": seen(("rocm.leftovers", ["/opt/rocm-6.4.1"])),
+        "unknown": seen(("rocm.leftovers", None)),
+    },
+    "build.headers": {
+        "pass": old(),
+        "fail": old(("driver.build.headers", False)),
+        "unknown": old(("driver.build", None)),
+    },
+    "build.tools": {
+        "pass": old(),
+        "fail": old(("driver.build.compilers", [])),
+        "unknown": old(("driver.build", None)),
+    },
+    "secure_boot.key": {
+        "pass": old(),
+        "fail": old(("node.secure_boot", True), ("driver.build.key_enrolled", False)),
+        "unknown": old(("node.secure_boot", True)),
+    },
+    "secure_boot.module": {
+        "pass": HEALTHY,
+        "fail": seen(("node.secure_boot", True)),
+        "unknown": seen(("node.secure_boot", True), ("driver.next_boot.signed", None)),
+    },
+    "driver.compute_device": {
+        "pass": HEALTHY,
+        "fail": seen(("driver.compute_device", False)),
+        "unknown": seen(("driver.compute_device", None)),
+    },
+    "driver.initramfs": {
+        "pass": HEALTHY,
+        "warn": seen(("driver.next_boot.initramfs.older_than_module", True)),
+        "unknown": seen(("driver.next_boot.initramfs.older_than_module", None)),
+    },
+    "packages.manager": {
+        "pass": old(),
+        "fail": old(("rocm.manager", "dnf")),
+        "unknown": old(("rocm.manager", None)),
+    },
+    "packages.shadowing": {
+        "pass": HEALTHY,
+        "fail": seen(("rocm.shadowing", SHADOW), ("rocm.pins", [])),
+        "unknown": seen(("rocm.shadowing", None)),
+    },
+    "packages.lock": {
+        "pass": HEALTHY,
+        "warn": seen(("rocm.lock_holder", {"pid": 812, "path": "/var/lib/dpkg/lock-frontend"})),
+        "unknown": seen(("problems", [{"subset": "rocm", "subject": "/proc/locks", "reason": "EACCES"}])),
+    },
+    "packages.unattended": {
+        "pass": seen(("rocm.unattended", [{**UPGRADES, "excludes": ["linux-", "rocm"]}])),
+        "warn": seen(("rocm.unattended", [UPGRADES])),
+        "unknown": seen(("rocm.unattended", None)),
+    },
+    "repository.mismatch": {
+        "pass": HEALTHY,
+        "warn": seen(("rocm.repositories.0.mismatch", "focal, the node runs jammy")),
+        "unknown": seen(("rocm.repositories", None)),
+    },
+    "containers.window": {
+        "pass": old(wants={"containers": [{"image": "vllm", "rocm": "7.0.2"}]}),
+        "fail": old(wants={"containers": [{"image": "old", "rocm": "5.7.1"}]}),
+        "unknown": "a release that the catalog does not know is refused when the target is read",
+    },
+    "cmdline.every_entry": {
+        "pass": HEALTHY,
+        "warn": seen(("node.boot_entries", [ENTRY, {**ENTRY, "kernel": "6.1.0-39-amd64", "cmdline": ["iommu=pt"]}])),
+        "unknown": seen(("node.boot_entries", None)),
+    },
+    "cmdline.new_kernels": {
+        "pass": seen(("node.kernel.new_kernels_cmdline", ["iommu=pt", "pcie_aspm=off"])),
+        "warn": seen(("node.kernel.new_kernels_cmdline", ["root=/dev/sda1", "ro"])),
+        "unknown": seen(("problems", [{"subset": "node", "subject": "/etc/kernel/cmdline", "reason": "EACCES"}])),
+    },
+    "cmdline.at_reboot": {
+        "pass": HEALTHY,
+        "warn": seen(("node.kernel.next_boot_cmdline", ["iommu=pt", "pcie_aspm=off", "nosmt"])),
+        "unknown": seen(("node.kernel.next_boot_cmdline", None)),
+    },
+    "cmdline.required": {
+        "pass": HEALTHY,
+        "warn": seen(("node.kernel.next_boot_cmdline", ["pcie_aspm=off"])),
+        "unknown": seen(("node.kernel.next_boot_cmdline", None)),
+    },
+    "settings.advice": {
+        "pass": HEALTHY,
+        "warn": seen(("settings.numa_balancing", 1)),
+        "unknown": seen(("settings.iommu.present", None)),
     },
 }
