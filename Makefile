@@ -3,12 +3,12 @@ PYTHON ?= python3
 NOX = .venv/bin/nox
 FLEET ?=
 
-.PHONY: test lint units sanity waves molecule integration demo bench docs clean bootstrap
+.PHONY: test lint units sanity browser waves molecule integration demo bench docs clean bootstrap
 
 test: bootstrap
 	@$(NOX) $(if $(SESSIONS),--session $(SESSIONS))
 
-lint units sanity waves molecule integration: bootstrap
+lint units sanity browser waves molecule integration: bootstrap
 	@$(NOX) --tag $@
 
 demo: bootstrap

@@ -119,6 +119,14 @@ def sanity_tests(tally: Tally, posargs: list[str]) -> None:
         sanity.run(tally, bin_folder, tree.copy_checkout(), environment(bin_folder), posargs)
 
 
+@check("browser", "browser")
+def browser(tally: Tally, posargs: list[str]) -> None:
+    """The page of the audit in a headless Chromium; its screenshots are in tests/output/browser."""
+    bin_folder = venvs.core_venv(venvs.newest_core())
+    command = [bin_folder / "python", "-m", "pytest", *(posargs or ["tests/browser"])]
+    tally.run_pytest(command, tree.copy_checkout(), environment(bin_folder, PYTHONPATH=str(tree.TREE)))
+
+
 for supported in venvs.CORES:
     check(f"waves-{supported}", "waves")(functools.partial(waves, core=supported))
 

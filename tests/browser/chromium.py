@@ -168,6 +168,6 @@ class Chromium:
 
 
 KEY_CODES = {
-    "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
-    "ArrowRight": 39, "ArrowDown": 40, "Tab": 9,
+    "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37,
+    "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9,
 }  # fmt: skip

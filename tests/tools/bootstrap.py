@@ -37,6 +37,8 @@ NEEDED_AS_ROOT = {
     "dpkg-deb": "dpkg",
     "apt-ftparchive": "apt-utils",
 }
+# What some tests use, and are skipped without: a distribution may not have it (Ubuntu has no package of Chromium).
+WANTED_AS_ROOT = {"chromium": "chromium"}
 
 
 def present(proof: str) -> bool:
@@ -63,6 +65,16 @@ def install_packages(packages: list[str]) -> None:
     subprocess.run([*apt, "install", *packages], env=environment, check=True, stdin=subprocess.DEVNULL)
 
 
+def install_wanted() -> None:
+    """Try what some tests use; where that fails, those tests say why they are skipped."""
+    packages = [package for proof, package in WANTED_AS_ROOT.items() if not present(proof)]
+    if packages and os.geteuid() == 0 and shutil.which("apt-get"):
+        try:
+            install_packages(packages)
+        except subprocess.CalledProcessError:
+            print(f"bootstrap: not to be had here: {' '.join(packages)}", flush=True)
+
+
 def make_venv() -> None:
     """.venv with nox, made again only when its requirements change."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
@@ -81,6 +93,7 @@ def main() -> None:
         install_packages(missing)
         if still := missing_packages():
             sys.exit(f"bootstrap: still missing after the installation: {' '.join(still)}")
+    install_wanted()
     make_venv()
 
 

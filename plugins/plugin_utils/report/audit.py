@@ -27,7 +27,7 @@ CLASSES = {"may_move": "may move", "at_target": "at target", "unhealthy": "unhea
            "unknown": "unknown"}
 HEAD = ("node", "rack", "product", "GPUs", "ROCm/driver", "target", "class", "what next")
 VERSIONS = (("driver", "driver"), ("rocm", "ROCm"), ("os", "OS"), ("kernel", "kernel"))
-VALUES = 6
+VALUES, GROUPS = 6, 100
 SHOWN = ("fail", "unknown", "warn", "waived")
 
 
@@ -112,7 +112,8 @@ def _findings(nodes: Mapping[str, Record], width: int, colour: bool) -> str:
     text = ""
     for verdict in SHOWN:
         rows = [(rule, _sentence(seen, fix, names)) for (of, rule, seen, fix), names in groups.items() if of == verdict]
-        text += section(f"{verdict} ({len(rows)})", bullets(rows, width), colour)
+        more = f"\n  and {len(rows) - GROUPS} more" if len(rows) > GROUPS else ""
+        text += section(f"{verdict} ({len(rows)})", bullets(rows[:GROUPS], width) + more, colour)
     return text
 
 

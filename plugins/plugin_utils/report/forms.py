@@ -34,7 +34,8 @@ def render(model: Mapping[str, Any], form: str, colour: bool = False, width: int
 
 
 def _as_json(model: Mapping[str, Any]) -> str:
-    return json.dumps(model, ensure_ascii=False, separators=(",", ":"))
+    # In ASCII, because a name with half of a surrogate pair could not be written otherwise.
+    return json.dumps(model, separators=(",", ":"))
 
 
 _RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {

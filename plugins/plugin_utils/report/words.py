@@ -27,7 +27,8 @@ NEXT_STEP = {
     "unknown": "the ledger does not know it: look at the node by hand",
 }
 RESUME = "never came back: see whether it is up; run upgrade again with the same plan to take it up where it is"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+# Control characters, halves of surrogate pairs, and what turns the direction of a text around.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]+")
 
 
 def clean(value: Any) -> str:

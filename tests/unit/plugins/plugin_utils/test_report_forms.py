@@ -9,7 +9,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import report
@@ -125,11 +125,13 @@ def test_what_xml_cannot_hold_is_shown_as_text():
 
 
 @settings(max_examples=60, deadline=None)
+@example("\ud800")
 @given(st.text(alphabet=st.characters(), max_size=20))
-def test_whatever_a_node_says_the_document_can_be_parsed_and_the_ticket_written(text):
+def test_whatever_a_node_says_the_document_can_be_parsed_and_every_form_be_written(text):
     told = result(finding(observed=text, subject=text), finding("warn", rule=text), node=f"g{text}", rack=text)
     ElementTree.fromstring(report.render(told, "junit").encode())
-    report.render(told, "markdown").encode()
+    for form in ("markdown", "table", "json", "html"):
+        report.render(told, form).encode()
 
 
 def test_the_ticket_says_the_code_the_counts_and_what_to_do(varied):

@@ -172,6 +172,13 @@ def test_the_table_is_a_form_of_the_result_and_tells_which_versions_there_are(re
     assert "  VBIOS: 113-M3000100-102 (3), 113-M3000100-103 (1), unknown (1)\n" in text
 
 
+def test_the_table_tells_the_first_findings_and_how_many_more_there_are(records):
+    many = [{**records["g4"]["findings"][0], "observed": f"reason {number}"} for number in range(250)]
+    text = report.render(model([{**records["g4"], "findings": many}], {}), "table")
+    assert "unknown (250)\n" in text
+    assert text.endswith("\n  and 150 more\n")
+
+
 def test_the_table_has_colours_only_where_they_are_asked_for(result):
     assert "\x1b" not in report.render(result, "table")
     assert "\x1b[" in report.render(result, "table", colour=True)
