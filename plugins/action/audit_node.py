@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ansible.errors import AnsibleConnectionFailure
+
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records
 
 
@@ -40,7 +42,14 @@ class ActionModule(action.FleetAction):
     def _look(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         node = task_vars["inventory_hostname"]
         about = {"rack": args["rack"], "run_id": action.run_id(), "gathered_at": action.now()}
-        facts, why = self._facts(args["gather_subset"], task_vars)
+        try:
+            facts, why = self._facts(args["gather_subset"], task_vars)
+        except AnsibleConnectionFailure as lost:
+            # Ansible tells the play that the node is unreachable; why it is has to outlive this process.
+            if args["phase"] == "audit":
+                record = look.silent_record(args["fleet_dir"], node, str(lost), **about)
+                records.write_record(args["fleet_dir"], record)
+            raise
         if facts is None:
             record = look.unread_record(node, why, **about)
         else:

@@ -9,9 +9,8 @@ from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, audit_files, ends, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, audit_files, ends, look, records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import render
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import model
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
@@ -61,17 +60,11 @@ class ActionModule(action.FleetAction):
 
 def this_runs_records(fleet_dir: str, nodes: list[str]) -> dict[str, dict[str, Any]]:
     """A record for each node: the one this run wrote, or "unknown" for a node that gave none."""
-    stored, run = records.read_records(fleet_dir, nodes), action.run_id()
+    run = action.run_id()
+    found = records.read_records(fleet_dir, nodes, run_id=run)
     for node in nodes:
-        last = stored.get(node, {})
-        if last.get("run_id") != run:
-            stored[node] = unreachable_record(
-                node,
-                "no answer in this run: the node cannot be reached over SSH",
-                rack=last.get("rack"),
-                run_id=run,
-                gathered_at=action.now(),
-                product=last.get("product"),
-            )
-            records.write_record(fleet_dir, stored[node])
-    return {node: stored[node] for node in nodes}
+        if node not in found:
+            about = {"run_id": run, "gathered_at": action.now()}
+            found[node] = look.silent_record(fleet_dir, node, "no answer in this run", **about)
+            records.write_record(fleet_dir, found[node])
+    return {node: found[node] for node in nodes}

@@ -11,7 +11,6 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, ends, look, records, saved_facts
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import name_list
 
 
@@ -55,7 +54,7 @@ class ActionModule(action.FleetAction):
         about: dict[str, Any] = {"rack": rack, "run_id": action.run_id(), "gathered_at": action.now()}
         if path is None:
             why = f"no file of that name in {args['facts_from']}"
-            records.write_record(args["fleet_dir"], unreachable_record(node, why, **about))
+            records.write_record(args["fleet_dir"], look.silent_record(args["fleet_dir"], node, why, **about))
             return None
         saved = saved_facts.read(path)
         if saved.facts is None:

@@ -4,7 +4,7 @@
 
 """One look at a node: what it is held against, and the record that comes of it whatever the node or its facts are like.
 
-Reads the operator's files (target, policy, plan, catalog) and nothing else.
+Reads the operator's files (target, policy, plan, catalog), and the last record of a node that does not answer.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import read_records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
 
 FACTS = "node.facts"
@@ -52,11 +54,21 @@ def judged(node: str, facts: Mapping[str, Any], by: Basis, **about: Any) -> dict
     :param about: rack, run_id and gathered_at.
     """
     try:
-        return judge(facts, by.target, by.catalog, node, waivers=by.policy["waivers"], **about)
+        return judge(facts, by.target, by.catalog, node, policy=by.policy, **about)
     except FleetError:
         raise
     except Exception as problem:  # facts may come from anywhere: an unknown node, never a traceback
         return unread_record(node, f"facts that cannot be judged: {type(problem).__name__}: {problem}", **about)
+
+
+def silent_record(fleet_dir: str, node: str, why: str, **about: Any) -> dict:
+    """The record of a node that does not answer; what product it was is taken from the one before it.
+
+    :param about: rack (the earlier one where it is not given), run_id and gathered_at.
+    """
+    last = read_records(fleet_dir, [node]).get(node, {})
+    about["rack"] = about.get("rack") or last.get("rack")
+    return unreachable_record(node, " ".join(masked(why).split()), **about, product=last.get("product"))
 
 
 def unread_record(node: str, why: str, **about: Any) -> dict:

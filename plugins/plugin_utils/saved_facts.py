@@ -90,9 +90,11 @@ def facts_in(document: Any) -> dict[str, Any]:
         raise _Unusable(f"is a JSON {_kind(document)}, not {_SOUGHT}")
     inner = document.get("ansible_facts", document)
     document = inner["instinct"] if isinstance(inner, dict) and isinstance(inner.get("instinct"), dict) else document
-    if document.get("schema") != SCHEMA:
+    recorded = "files" in document and "gpus" not in document
+    # A recording that somebody made by hand need not say of which schema it is.
+    if document.get("schema", SCHEMA if recorded else None) != SCHEMA:
         raise _Unusable(f"has schema {json.dumps(document.get('schema'))}, not {SCHEMA}: not {_SOUGHT}")
-    if "files" in document and "gpus" not in document:
+    if recorded:
         return _gathered(document)
     absent = [key for key in ("gpus", "problems") if key not in document]
     if absent:

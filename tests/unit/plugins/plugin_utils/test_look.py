@@ -13,9 +13,9 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import look
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json, write_record
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
-from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import facts, write_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import facts, record, write_target
 
 ABOUT = {"rack": "r1", "run_id": "run", "gathered_at": "2026-12-01T00:00:00Z"}
 ODD = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2) | st.just({"x": [1]})
@@ -33,9 +33,9 @@ def test_good_facts_are_judged(by):
 
 
 def test_facts_of_a_wrong_shape_make_an_unknown_node_with_the_reason(by):
-    record = look.judged("g01", {**facts(), "gpus": [{"link": 7}]}, by, **ABOUT)
-    assert (record["class"], record["reachable"], record["facts_digest"]) == ("unknown", False, None)
-    (finding,) = record["findings"]
+    told = look.judged("g01", {**facts(), "gpus": [{"link": 7}]}, by, **ABOUT)
+    assert (told["class"], told["reachable"], told["facts_digest"]) == ("unknown", False, None)
+    (finding,) = told["findings"]
     assert finding["rule"] == "node.facts"
     assert "cannot be judged: " in finding["observed"]
 
@@ -43,9 +43,16 @@ def test_facts_of_a_wrong_shape_make_an_unknown_node_with_the_reason(by):
 @settings(deadline=None, max_examples=150)
 @given(st.dictionaries(st.sampled_from(sorted(facts())), ODD, min_size=1))
 def test_odd_facts_never_end_the_audit_and_never_pass_for_good_ones(by, odd):
-    record = look.judged("g01", {**facts(), **odd}, by, **ABOUT)
-    assert record["node"] == "g01"
-    assert record["class"] in ("unknown", "unhealthy", "blocked") or not NEEDED & set(odd)
+    told = look.judged("g01", {**facts(), **odd}, by, **ABOUT)
+    assert told["node"] == "g01"
+    assert told["class"] in ("unknown", "unhealthy", "blocked") or not NEEDED & set(odd)
+
+
+def test_a_node_that_does_not_answer_keeps_its_product_and_rack_and_tells_why(tmp_path):
+    write_record(tmp_path, record("g01"))
+    silent = look.silent_record(tmp_path, "g01", "Permission denied\n(publickey)", run_id="run", gathered_at="")
+    assert (silent["product"], silent["rack"], silent["reachable"]) == ("MI300X", "r1", False)
+    assert silent["findings"][0]["observed"] == "Permission denied (publickey)"
 
 
 def test_neither_target_nor_plan_is_told_with_a_way_out():

@@ -55,6 +55,12 @@ def test_the_facts_of_a_recorded_machine_are_gathered_here(tmp_path):
     assert saved(tmp_path, json.dumps(some)).facts == gather(Recording(machine), ["gpu", "driver"])
 
 
+def test_every_recorded_machine_can_be_judged_from_its_file():
+    told = {node: saved_facts.read(path).why for node, path in saved_facts.files(str(MACHINES)).items()}
+    assert len(told) > 20
+    assert {node: why for node, why in told.items() if why} == {}
+
+
 def test_facts_that_were_written_by_an_audit_are_found_under_the_name_of_their_node(tmp_path):
     for node in ("g01", "rack/1", ".hidden", "fe80::1"):
         write_facts(tmp_path, node, facts())
@@ -93,6 +99,7 @@ MACHINE = {"schema": 1, "subsets": ["node"], "files": {}}
         ('{"schema": 1, "gpus": [], "problems": {}}', "problems that are not"),
         ('{"schema": 1, "gpus": [], "problems": [], "x": NaN}', "NaN is not a number"),
         ("[" * 100_000, "is nested too deeply"),
+        (json.dumps({**MACHINE, "schema": 2}), "has schema 2, not 1"),
         (json.dumps({**MACHINE, "files": []}), "a recording whose files is not a map"),
         (json.dumps({**MACHINE, "subsets": ["gpus"]}), "gather_subset: gpus"),
         (json.dumps({**MACHINE, "folders": 7}), "cannot be used: TypeError"),
