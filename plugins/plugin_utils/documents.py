@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -17,6 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MOST_PLACES = 100_000
 
 
 class _StrictLoader(_Loader):
@@ -41,15 +43,55 @@ def read_yaml(path: str, error: type[FleetError], wanted: str) -> Any:
     :param wanted: what the file should have been, for the message.
     :raises error: for a file that is missing, unreadable or not YAML.
     """
+    content = _content(path, error, wanted)
+    try:
+        return yaml.load(content, Loader=_StrictLoader)
+    except (yaml.YAMLError, ValueError) as problem:
+        raise error(path, f"is not YAML: {_one_line(problem)}", wanted, "correct the file at that place") from problem
+
+
+def read_marked(path: str, error: type[FleetError], wanted: str) -> tuple[Any, dict[str, int]]:
+    """The content of a YAML file, and the line of each place in it (``products[0].name``).
+
+    :param wanted: what the file should have been, for the message.
+    :raises error: for a file that is missing, unreadable, not YAML, or too large to have been written by hand.
+    """
+    content = _content(path, error, wanted)
+    loader = _StrictLoader(content)
+    try:
+        node = loader.get_single_node()
+        value = loader.construct_document(node) if node is not None else None
+        lines = dict(islice(_lines(node), _MOST_PLACES + 1))
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise error(path, f"is not YAML: {_one_line(problem)}", wanted, "correct the file at that place") from problem
+    finally:
+        loader.dispose()
+    if len(lines) > _MOST_PLACES:
+        raise error(path, f"has more than {_MOST_PLACES} places", wanted, "leave out what does not belong there")
+    return value, lines
+
+
+def _content(path: str, error: type[FleetError], wanted: str) -> bytes:
     try:
         with open(path, "rb") as handle:
-            return yaml.load(handle.read(), Loader=_StrictLoader)
+            return handle.read()
     except OSError as problem:
         raise error(
             path, f"cannot be read: {problem.strerror}", wanted, "give the path of a file that is there"
         ) from problem
-    except (yaml.YAMLError, ValueError) as problem:
-        raise error(path, f"is not YAML: {_one_line(problem)}", wanted, "correct the file at that place") from problem
+
+
+def _lines(node: Any, place: str = "") -> Iterator[tuple[str, int]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, inner in node.value:
+            here = _join(place, getattr(key, "value", "?"))
+            yield here, key.start_mark.line + 1
+            yield from _lines(inner, here)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, inner in enumerate(node.value):
+            here = f"{place}[{number}]"
+            yield here, inner.start_mark.line + 1
+            yield from _lines(inner, here)
 
 
 def parse_own(content: bytes, path: str, error: type[FleetError]) -> Any:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import _known_bad, _systems
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._files import CatalogError, Files
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covered
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._overlay import read_overlay
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._releases import Releases
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._systems import Window, point_release
 
@@ -44,7 +45,7 @@ class Catalog:
 
     ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` has the
     rows of settings.yml by section; ``bios`` those about the BIOS; ``signatures`` are those of log_signatures.yml by
-    id; ``digest`` changes with any byte of any file. Every row has its source in words.
+    id; ``digest`` changes with any byte of any file and with the overlay. Every row has its source in words.
     """
 
     def __init__(self, files: Files) -> None:
@@ -208,14 +209,19 @@ class Catalog:
         return _known_bad.matching(self._files.rows("known_bad", "known_bad"), facts)
 
 
-@functools.lru_cache(maxsize=4)
 def load_catalog(overlay: str | None = None) -> Catalog:
     """The catalog of this collection, with what a site lays over it; read once per process.
 
     :param overlay: a YAML file, or a folder of files that are named like the catalog's; docs/catalog.md.
     :raises CatalogError: where a file is missing or is not what it should be.
     """
-    return Catalog(Files())
+    return _loaded(overlay or None)
+
+
+@functools.lru_cache(maxsize=16)
+def _loaded(overlay: str | None) -> Catalog:
+    files = Files()
+    return Catalog(files.with_overlay(read_overlay(overlay, files)) if overlay else files)
 
 
 def _bare(device_id: str | None) -> str:

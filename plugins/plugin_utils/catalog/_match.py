@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 
 _NUMBERS = re.compile(r"[0-9]{1,9}(?:[.-][0-9]{1,9})*")
 _SPEC = re.compile(r"(?P<sign><=|>=|<|>)?(?P<low>[0-9]+(?:[.-][0-9]+)*)(?:\.\.(?P<high>[0-9]+(?:[.-][0-9]+)*))?")
@@ -31,20 +34,12 @@ def covers(spec: str, version: tuple[int, ...]) -> bool:
     ``6.2`` means every version that begins so, ``<6.4``, ``<=6.3``, ``>6.2.1`` and ``>=7.14`` what they say, and
     ``6.2.0..6.2.1`` both and all between. Only as many numbers as the row gives are compared: 6.3.3 is ``<=6.3``.
     """
-    match = _SPEC.fullmatch(spec)
-    if match is None:
-        return False
-    low = _same_length(version, match["low"])
-    if match["high"]:
-        high = _same_length(version, match["high"])
-        return low[0] >= low[1] and high[0] <= high[1]
-    signs: dict[str | None, bool] = {
-        "<": low[0] < low[1],
-        "<=": low[0] <= low[1],
-        ">": low[0] > low[1],
-        ">=": low[0] >= low[1],
-    }
-    return signs.get(match["sign"], low[0] == low[1])
+    sign, low, high = _read(spec)
+    if high is not None:
+        return _begin(version, low) >= low and _begin(version, high) <= high
+    begin = _begin(version, low)
+    signs = {"": begin == low, "<": begin < low, "<=": begin <= low, ">": begin > low, ">=": begin >= low}
+    return signs[sign]
 
 
 def covered(specs: Iterable[str], text: str | None) -> bool | None:
@@ -53,9 +48,16 @@ def covered(specs: Iterable[str], text: str | None) -> bool | None:
     return None if version is None else any(covers(spec, version) for spec in specs)
 
 
-def _same_length(version: tuple[int, ...], text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    wanted = _parts(text)
-    return (version + (0,) * len(wanted))[: len(wanted)], wanted
+@functools.lru_cache(maxsize=4096)
+def _read(spec: str) -> tuple[str, tuple[int, ...], tuple[int, ...] | None]:
+    match = _SPEC.fullmatch(spec)
+    if match is None or (match["sign"] and match["high"]):
+        raise ParseError("versions", repr(spec), "how they begin, a bound (<6.4) or a span (6.2.0..6.2.1)")
+    return match["sign"] or "", _parts(match["low"]), _parts(match["high"]) if match["high"] else None
+
+
+def _begin(version: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    return (version + (0,) * len(wanted))[: len(wanted)]
 
 
 def _parts(text: str) -> tuple[int, ...]:
