@@ -252,6 +252,7 @@ def test_the_page_of_2000_nodes_holds_only_the_rows_that_can_be_seen(browser, fl
     click(browser, "#all")
     browser.until("document.querySelectorAll('#matrix thead .mark').length > 40")
     assert browser.evaluate(f"document.querySelectorAll('{ROW}').length") < 100
+    browser.evaluate("document.getElementById('fleet').scrollIntoView({ behavior: 'instant' })")
     browser.look(shots / "audit-2000.png")
     assert page.stat().st_size < 8 * 2**20
 
@@ -282,6 +283,7 @@ def _hostile(tmp_path_factory):
     rows = {name: {**record(name), **told} for name in (HOSTILE, f"b{HOSTILE}")}
     gpu = {"vbios": HOSTILE, "firmware": {HOSTILE: {"value": HOSTILE}}}
     seen = {"node": {"os": {"name": HOSTILE}, "kernel": {"running": HOSTILE}}, "gpus": [gpu]}
+    seen["problems"] = [{"subset": "gpu", "subject": "x", "reason": HOSTILE}]
     return write_page(tmp_path_factory.mktemp("hostile") / "page.html", rows, dict.fromkeys(rows, seen))
 
 
@@ -292,6 +294,7 @@ def test_what_a_hostile_node_says_is_text(browser, hostile):
     assert texts(browser, "#detail-title") == [HOSTILE]
     assert HOSTILE in texts(browser, "#detail .fix")
     assert HOSTILE in texts(browser, ".value")
+    assert f"x: {HOSTILE}" in texts(browser, "#detail li")
     assert browser.evaluate("document.querySelectorAll('img, script, iframe').length") == 2
     assert browser.told("Log.entryAdded") == browser.told("Page.javascriptDialogOpening") == []
 

@@ -36,11 +36,12 @@
 
   const nodes = data.nodes.map((row, index) => {
     const [name, rack, product, rocm, driver] = row.slice(0, 5).map(text);
-    const [kind, found, cells, versions, answers] = row.slice(5);
+    const [kind, found, cells, versions, answers, unread] = row.slice(5);
     const [os, kernel, bios] = data.versions[versions].slice(0, 3).map(text);
     const own = [name, rack, product, rocm, driver, os, kernel, bios, words(data.classes[kind])].map(lower).join("\n");
     return { index, name, rack, product, rocm, driver, os, kernel, bios, kind, found, versions, own,
-      cells: data.cells[cells], answers: data.answers[answers] };
+      cells: data.cells[cells], answers: data.answers[answers],
+      unread: data.unread[unread].map(text) };
   });
 
   function firmware(node) {
@@ -336,6 +337,12 @@
       ["Gathered", text(gathered)]);
   }
 
+  function unreadList(node) {
+    if (!node.unread.length) return null;
+    return el("details", {}, el("summary", {}, "What could not be read, and why"),
+      el("ul", {}, ...node.unread.map((line) => el("li", {}, line))));
+  }
+
   function firmwareList(node) {
     const rows = firmware(node);
     if (!rows.length) return null;
@@ -347,7 +354,7 @@
   function open(node, asked) {
     state.open = node;
     const kind = data.classes[node.kind];
-    const said_ = findings(node, asked);
+    const articles = findings(node, asked);
     const quiet = asked && !FOUND.test(node.cells[asked.index])
       ? el("p", { class: "soft" }, `${asked.id}: ${SAID[CELLS[node.cells[asked.index]][0]]}.`) : null;
     const step = (by, label) => el("button", { type: "button", "data-step": by,
@@ -356,8 +363,8 @@
       el("div", { class: "bar" }, el("h2", { id: "detail-title" }, node.name),
         el("span", { class: `badge class-${kind}` }, words(kind)), el("span", { class: "grow" }),
         step(-1, "Previous"), step(1, "Next"), el("button", { type: "button", "data-close": true }, "Close")),
-      ...[quiet, about(node), ...(said_.length ? said_ : [el("p", {}, "No rule found anything.")]), ...ruleLists(node),
-        firmwareList(node)].filter(Boolean));
+      ...[quiet, about(node), ...(articles.length ? articles : [el("p", {}, "No rule found anything.")]),
+        unreadList(node), ...ruleLists(node), firmwareList(node)].filter(Boolean));
     detail.hidden = false;
     detail.scrollTop = 0;
     detail.focus();

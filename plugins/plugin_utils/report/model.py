@@ -9,7 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.versions import distributions, versions_of
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.versions import (
+    distributions,
+    unread_of,
+    versions_of,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import by_node
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
@@ -40,7 +44,12 @@ def model(
     :param policy: the one the nodes were judged by: it may make rules deciding that are advice otherwise.
     """
     nodes = by_node(records)
-    versions = {node: versions_of((facts or {}).get(node)) for node in nodes}
+    versions, unread = {}, {}
+    for node in nodes:
+        seen = (facts or {}).get(node)
+        versions[node] = versions_of(seen)
+        if told := unread_of(seen):
+            unread[node] = told
     times = sorted(record["gathered_at"] for record in nodes.values() if record.get("gathered_at"))
     return {
         "schema": 1,
@@ -52,6 +61,7 @@ def model(
         "distributions": distributions(nodes, versions),
         "rules": _rules(nodes, policy or {}),
         "versions": versions,
+        "unread": unread,
         "records": nodes,
     }
 

@@ -49,6 +49,7 @@ class _Packer:
         self.cells: Pool[str] = Pool()
         self.versions: Pool[tuple[Any, ...]] = Pool()
         self.answers: Pool[tuple[Any, ...]] = Pool()
+        self.unread: Pool[tuple[int, ...]] = Pool()
 
     def text(self, value: Any) -> int:
         return self.strings.number(None if value is None else str(value))
@@ -56,8 +57,8 @@ class _Packer:
     def texts_of(self, values: Iterable[Any]) -> tuple[int, ...]:
         return tuple(self.text(value) for value in values)
 
-    def node(self, node: str, record: Record, versions: Mapping[str, Any]) -> list[int]:
-        """Name, rack, product, ROCm, driver; then numbers of its class, findings, cells, versions and answers."""
+    def node(self, node: str, record: Record, versions: Mapping[str, Any], unread: Iterable[str]) -> list[int]:
+        """Name, rack, product, ROCm, driver; then what it has of the other lists, by number."""
         head = self.texts_of([node, *(record.get(key) for key in ("rack", "product", "rocm", "driver"))])
         kind = record["class"] if record.get("class") in CLASSES else "unknown"
         return [
@@ -67,6 +68,7 @@ class _Packer:
             self.cells.number(self._cells(record)),
             self.versions.number(self._versions(versions)),
             self.answers.number(self._answers(record)),
+            self.unread.number(self.texts_of(unread)),
         ]
 
     def _findings(self, node: str, record: Record) -> tuple[int, ...]:
@@ -115,7 +117,8 @@ def pack(model: Mapping[str, Any]) -> dict[str, Any]:
     records = model["records"]
     rules = [row["rule"] for row in model["rules"]]
     packer = _Packer(rules)
-    nodes = [packer.node(node, record, model["versions"][node]) for node, record in records.items()]
+    versions, unread = model["versions"], model["unread"]
+    nodes = [packer.node(node, record, versions[node], unread.get(node, ())) for node, record in records.items()]
     return {
         "classes": CLASSES,
         "verdicts": VERDICTS,
@@ -126,6 +129,7 @@ def pack(model: Mapping[str, Any]) -> dict[str, Any]:
         "cells": packer.cells.items(),
         "versions": packer.versions.items(),
         "answers": packer.answers.items(),
+        "unread": packer.unread.items(),
         "strings": packer.strings.items(),
     }
 

@@ -13,6 +13,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import natural
 
 Versions = Mapping[str, Any]
+MOST = 40
 NODE_KEYS = ("driver", "rocm", "os", "kernel", "bios")
 
 
@@ -37,6 +38,13 @@ def versions_of(facts: Mapping[str, Any] | None) -> dict[str, Any]:
         "bios": get(seen, "platform.bios_version"),
         "firmware": _firmware([gpu for gpu in rows(seen.get("gpus")) if gpu.get("kind") != "vf"]),
     }
+
+
+def unread_of(facts: Mapping[str, Any] | None) -> list[str]:
+    """What could not be read on a node and why, a line each, at most MOST; the same reason is told once."""
+    problems = rows((facts or {}).get("problems"))
+    lines = list(dict.fromkeys(" ".join(f"{row.get('subject')}: {row.get('reason')}".split()) for row in problems))
+    return lines[:MOST] + ([f"and {len(lines) - MOST} more"] if len(lines) > MOST else [])
 
 
 def _firmware(gpus: Iterable[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:

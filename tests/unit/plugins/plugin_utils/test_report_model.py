@@ -153,6 +153,18 @@ def test_a_node_whose_facts_were_judged_has_answered(result, name):
     assert rule(result, name)["nodes"]["pass"] == 3
 
 
+def test_what_could_not_be_read_is_told_with_its_reason_once(records, seen):
+    row = {"subset": "link", "subject": "gpus.0.link", "reason": "Permission denied"}
+    told = model(records, {}, facts={"g1": {**seen["g1"], "problems": [row, row, {**row, "subject": "log"}]}})
+    assert told["unread"] == {"g1": ["gpus.0.link: Permission denied", "log: Permission denied"]}
+
+
+def test_of_very_many_reasons_the_first_are_told(records, seen):
+    rows = [{"subset": "link", "subject": f"hop {number}", "reason": "gone"} for number in range(90)]
+    told = model(records, {}, facts={"g1": {**seen["g1"], "problems": rows}})["unread"]["g1"]
+    assert told[39:] == ["hop 39: gone", "and 50 more"]
+
+
 def test_when_the_fleet_was_looked_at(result):
     assert result["gathered"] == {"first": "2026-12-01T04:30:00Z", "last": "2026-12-01T05:00:00Z"}
 
