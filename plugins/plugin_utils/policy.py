@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, plain, read_yaml
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_yaml
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 _SPEC: dict[str, dict[str, Any]] = {
     "failure_budget": {"type": "int", "default": 0},
@@ -47,6 +48,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "reboot_timeout_seconds": (30, 86400),
     "drain_timeout_seconds": (0, 604800),
 }
+# That a waiver is over cannot be waived; what is no rule of the table (a node that does not answer) cannot either.
+WAIVABLE = frozenset(rule.id for rule in RULES) - {"waiver.expired"}
 
 
 class PolicyError(FleetError):
@@ -75,13 +78,26 @@ def load_policy(value: Mapping[str, Any] | str | None) -> dict:
 
 def _waiver(value: Any, place: tuple[str, str]) -> dict:
     waiver = check(_WAIVER, value, place, PolicyError)
-    try:
-        datetime.date.fromisoformat(waiver["expires"])
-    except ValueError as problem:
+    day, key = waiver["expires"], f"{place[0]}: {place[1]}"
+    if waiver["rule"] not in WAIVABLE:
         raise PolicyError(
-            f"{place[0]}: {place[1]}.expires",
-            f"is {waiver['expires']!r}",
-            "a date such as 2027-01-31",
-            "correct the date",
-        ) from problem
+            f"{key}.rule",
+            f"is {waiver['rule']!r}, which is no rule that can be waived",
+            nearest(waiver["rule"], WAIVABLE),
+            "name the rule as the report does (docs/reference/rules.md)",
+        )
+    if not _is_day(day):
+        raise PolicyError(f"{key}.expires", f"is {day!r}", "a date such as 2027-01-31", "correct the date")
+    for name in ("nodes", "owner", "reason"):
+        texts = waiver[name] if isinstance(waiver[name], list) else [waiver[name]]
+        if not texts or not all(text.strip() for text in texts):
+            raise PolicyError(f"{key}.{name}", "is empty", "text", "say it, or take the waiver out")
     return waiver
+
+
+def _is_day(text: str) -> bool:
+    try:
+        # Waivers are held against a day as text, so no other form of the same date may pass.
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
