@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_yaml
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_marked
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 _SPEC: dict[str, dict[str, Any]] = {
@@ -60,12 +60,25 @@ def load_policy(value: Mapping[str, Any] | str | None) -> dict:
     """The policy with every default of docs/contracts.md section 3.
 
     :param value: a map, the path of a YAML file, or nothing for the defaults.
-    :raises PolicyError: naming the file (or ``fleet_policy``), the key, what was seen and what is allowed.
+    :raises PolicyError: naming the file and its line (or ``fleet_policy``), the key, what was seen and what is allowed.
     """
-    place = "fleet_policy"
-    if isinstance(value, str):
-        place, value = value, read_yaml(value, PolicyError, "a policy file (docs/contracts.md, section 3)")
-    policy = check(_SPEC, plain({} if value is None else value, place, PolicyError), (place, ""), PolicyError)
+    if not isinstance(value, str):
+        return _checked({} if value is None else value, "fleet_policy")
+    content, lines = read_marked(value, PolicyError, "a policy file (docs/contracts.md, section 3)")
+    try:
+        return _checked({} if content is None else content, value)
+    except PolicyError as problem:
+        key = problem.subject.removeprefix(f"{value}: ")
+        # A key that is missing has no line of its own: that of what it should be in is told.
+        known = [name for name in lines if key == name or key.startswith((f"{name}.", f"{name}["))]
+        if not known:
+            raise
+        subject = f"{value}, line {lines[max(known, key=len)]}: {key}"
+        raise PolicyError(subject, problem.seen, problem.wanted, problem.fix) from problem
+
+
+def _checked(value: Any, place: str) -> dict:
+    policy = check(_SPEC, plain(value, place, PolicyError), (place, ""), PolicyError)
     for key, (least, most) in _RANGES.items():
         if not least <= policy[key] <= most:
             raise PolicyError(f"{place}: {key}", f"is {policy[key]}", f"{least:g} to {most:g}", "correct the number")

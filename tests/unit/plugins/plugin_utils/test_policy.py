@@ -62,3 +62,29 @@ def test_a_wrong_policy_is_refused_with_its_key(value, message):
 
 def test_a_waiver_names_rule_nodes_owner_expiry_and_reason():
     assert load_policy({"waivers": [WAIVER]})["waivers"] == [WAIVER]
+
+
+def written(tmp_path, text):
+    path = tmp_path / "policy.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PolicyError) as caught:
+        load_policy(str(path))
+    return str(caught.value).replace(str(path), "policy.yml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("growth: 3\nmax_waves: 4\n", "policy.yml, line 2: max_waves: is not a key"),
+        ("growth: 3\nmax_wave: 0\n", "policy.yml, line 2: max_wave: is 0; wanted: 1 to 10000"),
+        (
+            "waivers:\n  - {rule: link.sped, nodes: [g1], owner: ops, reason: x, expires: '2027-01-01'}\n",
+            "policy.yml, line 2: waivers[0].rule: is 'link.sped', which is no rule that can be waived; "
+            "wanted: 'link.speed' (nearest)",
+        ),
+        ("waivers:\n- rule: link.speed\n  owner: ops\n", "policy.yml, line 2: waivers[0].nodes: is missing"),
+        ("growth: 3\ngrowth: 4\n", "the key 'growth' is there twice at line 2"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_refused_with_its_line(tmp_path, text, message):
+    assert message in written(tmp_path, text)
