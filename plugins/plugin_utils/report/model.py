@@ -92,7 +92,7 @@ def _rule_table(records: Iterable[Record], policy: Mapping[str, Any]) -> dict[st
     """
     known = dict.fromkeys(GATHERING, ("health", True))
     for rule in RULES:
-        decides = rule.deciding or policy.get(getattr(rule, "decides_by", ""))
+        decides = rule.deciding or policy.get(rule.decides_by)
         known[rule.id] = (rule.area, bool(decides))
     foreign = {
         finding["rule"]: (finding.get("area") or "health", True)
