@@ -33,6 +33,7 @@ KERNEL = {
     "sysctl": {"kernel.numa_balancing": 0},
 }
 BDF = "0000:33:00.0"
+KEPT = [{"subset": "log", "subject": "/dev/kmsg", "reason": "PermissionError: Operation not permitted"}]
 TODAY = "2026-12-01"
 
 
@@ -153,6 +154,11 @@ CASES: dict[str, dict[str, Case | str]] = {
         "pass": HEALTHY,
         "fail": "facts of another form are not known to be wrong: they are not understood",
         "unknown": seen(("schema", 2)),
+    },
+    "facts.privilege": {
+        "pass": HEALTHY,
+        "fail": "what could not be seen is not known to be wrong",
+        "unknown": seen(("problems", KEPT)),
     },
     "product.known": {
         "pass": HEALTHY,
