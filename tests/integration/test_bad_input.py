@@ -80,7 +80,7 @@ def test_a_policy_with_an_unknown_key_is_told_once(operator: Any, refused: Any) 
     path = operator.folder / "policy.yml"
     path.write_text("failure_budgett: 3\n", encoding="utf-8")
     error = refused("plan", target=operator.target, policy=path)
-    assert f"{path}: failure_budgett" in error
+    assert f"{path}, line 1: failure_budgett" in error
     assert "'failure_budget' (nearest)" in error
 
 

@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from rules_page import rules_page
+
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import render_table
 
@@ -135,6 +137,7 @@ def pages() -> dict[str, str]:
     """Every generated page by its path below docs/; a kind of which there is no plugin has none."""
     made = {f"reference/{kind}s.md": page for kind in KINDS if (page := plugin_page(kind))}
     made["reference/log-signatures.md"] = signature_page()
+    made["reference/rules.md"] = rules_page()
     return {**made, "reference/roles.md": role_page(), "states.md": render_table()}
 
 

@@ -51,8 +51,8 @@ class Context(NamedTuple):
     """What rules read.
 
     ``product`` and ``wanted`` are None where the node has no product, or one the target does not name. ``gpus``
-    are the physical GPU functions. ``moves`` is false where compliance rules found nothing to do. ``policy`` may lack any
-    key; ``today`` is an ISO date, empty where the day is not known.
+    are the physical GPU functions. ``moves`` is false where compliance rules found nothing to do. ``policy`` may lack
+    any key; ``today`` is an ISO date, empty where the day is not known.
     """
 
     facts: Mapping[str, Any]

@@ -135,9 +135,7 @@ def uniform(ctx: Context) -> Iterator[Finding]:
             told = True
             seen = ", ".join(f"{value} on {number}" for value, number in counts.most_common())
             why = "GPUs of one node that run different firmware behave differently, and are not what anybody tested"
-            fix = (
-                "reboot where only the driver loads it; otherwise update the board as a whole with the maker's package"
-            )
+            fix = "reboot where only the driver loads it; else update the board as a whole with the maker's package"
             yield Finding("warn", f"{ctx.node} {block}", "the same on every GPU", f"{block} {seen}", why, fix)
     if dark:
         yield unread(ctx.node, f"firmware or VBIOS of {', '.join(dark[:3])}")
@@ -162,6 +160,6 @@ def files(ctx: Context) -> Iterator[Finding]:
             "firmware files of amdgpu",
             f"none in {' or '.join(counts)}",
             "the driver does not start a GPU without its firmware: after the next reboot the GPUs would be gone",
-            "install amdgpu-dkms-firmware again (or linux-firmware for the kernel's own driver), and make the initramfs "
+            "install amdgpu-dkms-firmware again (linux-firmware for the kernel's own driver), and make the initramfs "
             "anew before any reboot",
         )

@@ -20,7 +20,6 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
     unread,
 )
 
-
 _READ_THE_LOG = "read `journalctl -k -b` for this address; power-cycle through the BMC; then check its firmware"
 
 
