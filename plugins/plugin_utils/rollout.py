@@ -94,7 +94,7 @@ def upgrade_waves(
 
     def is_left(node: str) -> bool:
         state = nodes.get(node, {}).get("state", "planned")
-        return node in wanted and state not in states.TERMINAL and state not in states.LOST
+        return node in wanted and state not in states.TERMINAL | states.LOST | states.HELD
 
     waves = ([node for node in wave["nodes"] if is_left(node)] for wave in plan["waves"])
     return [wave for wave in waves if wave]

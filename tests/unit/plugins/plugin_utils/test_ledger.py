@@ -159,7 +159,8 @@ def test_a_rollback_goes_back_to_the_first_snapshot_not_to_that_of_a_half_change
 
 def test_a_restored_node_that_is_tried_again_gets_a_new_snapshot(ledger, epoch):
     go(ledger, epoch, "g01", *SPINE[1:6], "failed", "rolling_back", "verifying_old", "restored", data={"n": 1})
-    ledger.record(epoch, "g01", "admitted", action="retry")
+    ledger.record(epoch, "g01", "requeued", action="retry", reason="the mirror was down")
+    ledger.record(epoch, "g01", "admitted")
     assert not ledger.nodes()["g01"]["has_snapshot"]
     go(ledger, epoch, "g01", *SPINE[2:6], data={"n": 2})
     assert ledger.snapshot_of("g01") == {"n": 2}

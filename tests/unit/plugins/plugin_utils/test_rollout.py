@@ -33,9 +33,13 @@ def test_a_node_that_a_killed_controller_left_is_taken_up_again():
     assert rollout.upgrade_waves(PLAN, ledger(g01="in_service", g02="activating"), NODES) == [["g02", "g03"], ["g04"]]
 
 
-@pytest.mark.parametrize("state", ["failed", "restored", "quarantined", "rolling_back"])
-def test_a_lost_node_waits_for_an_operator(state):
+@pytest.mark.parametrize("state", ["failed", "restored", "quarantined", "rolling_back", "paused", "skipped"])
+def test_a_node_that_is_lost_or_was_stopped_waits_for_an_operator(state):
     assert rollout.upgrade_waves(PLAN, ledger(g02=state), NODES) == [["g01"], ["g03"], ["g04"]]
+
+
+def test_a_node_that_an_operator_gave_back_is_taken_up_with_its_wave():
+    assert rollout.upgrade_waves(PLAN, ledger(g01="in_service", g02="requeued"), NODES) == [["g02", "g03"], ["g04"]]
 
 
 def test_a_limit_never_mixes_two_waves():
