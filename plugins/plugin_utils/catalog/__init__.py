@@ -11,8 +11,8 @@ does not find a ``catalog.py``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import _known_bad, _systems
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._files import CatalogError, Files
@@ -84,7 +84,7 @@ class Catalog:
 
     @functools.cached_property
     def _releases(self) -> Releases:
-        sections = ("releases", "drivers", "modules", "by_driver", "by_rocm")
+        sections = ("releases", "drivers", "modules", "by_driver", "by_rocm", "gaps")
         apart = self._files.rows("rocm_releases", "apart")[0]
         return Releases({section: self._files.rows("rocm_releases", section) for section in sections}, apart)
 
@@ -155,7 +155,7 @@ class Catalog:
             return Window("unknown", "a release or a product the catalog does not know")
         if known["min_rocm"] and covered([f"<{known['min_rocm']}"], row["rocm"]):
             return Window("outside", f"{known['source']}: {product} needs {known['min_rocm']}")
-        support, gaps = self._files.rows("systems", "support"), self._files.rows("systems", "gaps")
+        support, gaps = self.support, self._files.rows("systems", "gaps")
         return _systems.listed_system(support, gaps, os_id, os_version, row["rocm"], str(product))
 
     def kernel(
@@ -178,10 +178,28 @@ class Catalog:
                 return Window("outside" if row["status"] == "verified" else "unknown", row["source"])
         with_driver = [row["rocm"] for row in self.releases.values() if driver and row["driver"] == driver]
         asked = [rocm] if rocm else with_driver
-        support = self._files.rows("systems", "support")
+        support = self.support
         versions = _systems.versions_of(support, str(os_id), asked, product) if asked else None
         rows = self._files.rows("systems", "kernels")
         return _systems.listed_kernel(rows, os_id, os_version, kernel, asked, versions)
+
+    def kernels_for(self, os_id: str, os_version: str, rocm: str) -> list[str]:
+        """The beginnings of the kernels that AMD lists for that version of a system with that release."""
+        return [
+            kernel
+            for row in self._files.rows("systems", "kernels")
+            if _systems.is_for(row, os_id, os_version, [rocm])
+            for kernel in row["kernels"]
+        ]
+
+    @property
+    def support(self) -> list[dict]:
+        """Which versions of a system AMD lists for which releases and products."""
+        return self._files.rows("systems", "support")
+
+    def rows(self, name: str, section: str) -> list[dict]:
+        """The rows of any section of any file (``"firmware"``, ``"gaps"``), for pages and tests."""
+        return self._files.rows(name, section)
 
     def known_bad(
         self,
@@ -192,7 +210,7 @@ class Catalog:
         os_id: str | None = None,
         os_version: str | None = None,
         kernel: str | None = None,
-    ) -> list[dict]:
+    ) -> list[Mapping[str, Any]]:
         """The known-bad combinations this is one of: id, when, severity, why, fix, source, status.
 
         A row that rests on something not known has ``possible: True``. Driver and module stand in for each other.

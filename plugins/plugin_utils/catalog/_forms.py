@@ -53,6 +53,7 @@ FORMS: dict[str, dict[str, Form]] = {
         "by_driver": form("driver", driver="version", rocm="[version]", status=_STATUS),
         "by_rocm": form("rocm status", rocm="version", drivers="[version]", status=_STATUS),
         "apart": form("from", **{"from": "version"}, days="int", status=_STATUS),
+        "gaps": form("id", id="name", rocm="[spec]", driver="[spec]", why="text", status="gap"),
         "hops": form(
             "id",
             id="name",

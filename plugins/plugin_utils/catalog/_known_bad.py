@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covers, numbers
 
@@ -14,13 +15,13 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match i
 NAMES = ("product", "system")
 
 
-def matching(rows: Iterable[Mapping], facts: Mapping[str, Iterable[str | None]]) -> list[dict]:
+def matching(rows: Iterable[Mapping], facts: Mapping[str, Iterable[str | None]]) -> list[Mapping[str, Any]]:
     """The rows that hold, and those that may: the latter have ``possible: True``.
 
     :param facts: for each condition what the node has: several where one of them it is, and which is not known; None
         among them, or none at all, is not known.
     """
-    found = []
+    found: list[Mapping[str, Any]] = []
     for row in rows:
         answers = [_holds(key, wanted, tuple(facts.get(key) or (None,))) for key, wanted in row["when"].items()]
         if False not in answers:

@@ -18,8 +18,7 @@ _SPEC = re.compile(r"(?P<sign><=|>=|<|>)?(?P<low>[0-9]+(?:[.-][0-9]+)*)(?:\.\.(?
 
 def numbers(text: str | None) -> tuple[int, ...] | None:
     """The numbers a version begins with: ``"6.8.0-45-generic"`` is ``(6, 8, 0, 45)``; None where there are none."""
-    match = _NUMBERS.match(text) if isinstance(text, str) else None
-    return _parts(match[0]) if match else None
+    return _numbers(text) if isinstance(text, str) else None
 
 
 def is_spec(text: str) -> bool:
@@ -46,6 +45,13 @@ def covered(specs: Iterable[str], text: str | None) -> bool | None:
     """Whether any of the specs covers the version; None where the version is not known."""
     version = numbers(text)
     return None if version is None else any(covers(spec, version) for spec in specs)
+
+
+# A fleet has few versions, and every question to the catalog compares them with every row.
+@functools.lru_cache(maxsize=4096)
+def _numbers(text: str) -> tuple[int, ...] | None:
+    match = _NUMBERS.match(text)
+    return _parts(match[0]) if match else None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -10,8 +10,10 @@ import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covered, numbers
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._systems import Window
+
+NO_LIST = "no list answers for this pair"
 
 
 class Releases:
@@ -22,6 +24,7 @@ class Releases:
         self.by_driver = _drivers(self.by_rocm, rows["drivers"])
         self._modules = rows["modules"]
         self._lists = (rows["by_driver"], rows["by_rocm"])
+        self._gaps = rows["gaps"]
         self._apart = apart
 
     def release(self, rocm: str | None) -> dict | None:
@@ -35,47 +38,74 @@ class Releases:
 
     def drivers_of_module(self, module: str | None) -> list[str]:
         """See :meth:`Catalog.drivers_of_module`."""
-        series = {parse_version(row["series"]) for row in self._modules if row["module"] == module}
-        return [name for name in self.by_driver if parse_version(name)[:2] in series]
+        series = {_number(row["series"]) for row in self._modules if row["module"] == module}
+        return [name for name in self.by_driver if _number(name)[:2] in series]
 
     def window(self, driver: str | None, rocm: str | None) -> Window:
         """See :meth:`Catalog.window`."""
         space, kernel = self.release(rocm), _find(self.by_driver, driver)
         if space is None or kernel is None:
             return Window("unknown", "a release the catalog does not know")
-        answers = self._listed(parse_version(kernel["driver"]), parse_version(space["rocm"]))
+        answers = self._listed(_number(kernel["driver"]), _number(space["rocm"]))
         for wanted in ("inside", "unknown", "outside"):
             for answer, source in answers:
                 if answer == wanted:
                     return Window(answer, source)
-        return self._by_age(kernel, space)
+        return self._by_older_list(kernel, space) or self._by_gap(kernel, space) or self._by_age(kernel, space)
+
+    def _by_older_list(self, driver: Mapping, rocm: Mapping) -> Window | None:
+        """A user space that an older driver left behind already; newer drivers do not take it up again."""
+        number, space = _number(driver["driver"]), _number(rocm["rocm"])[:2]
+        older = [row for row in self._lists[0] if row["status"] == "verified" and _number(row["driver"]) < number]
+        last = max(older, key=lambda row: _number(row["driver"]), default=None)
+        if last is None or space >= min(map(_number, last["rocm"])):
+            return None
+        return Window("outside", f"{last['source']}: too old already for driver {last['driver']}")
+
+    def _by_gap(self, driver: Mapping, rocm: Mapping) -> Window | None:
+        for row in self._gaps:
+            if covered(row["driver"], driver["driver"]) and covered(row["rocm"], rocm["rocm"]):
+                return Window("unknown", f"{row['why']} ({row['source']})")
+        return None
 
     def _listed(self, driver: tuple[int, ...], rocm: tuple[int, ...]) -> list[tuple[str, str]]:
         answers = []
         # Before the rule of one year, what is not in the list was never supported, however new it is.
-        closed = driver < parse_version(self._apart["from"])
+        closed = driver < _number(self._apart["from"])
         for row in self._lists[0]:
-            if driver[:2] == parse_version(row["driver"]):
+            if driver[:2] == _number(row["driver"]):
                 answers.append(_in_row(rocm[:2], row["rocm"], row, closed))
         for row in self._lists[1]:
-            wanted = parse_version(row["rocm"])
+            wanted = _number(row["rocm"])
             if rocm[: len(wanted)] == wanted:
                 answers.append(_in_row(driver, row["drivers"], row))
         return [answer for answer in answers if answer]
 
     def _by_age(self, driver: Mapping, rocm: Mapping) -> Window:
-        first = parse_version(self._apart["from"])
-        oldest = min(parse_version(driver["driver"]), parse_version(rocm["rocm"]))
-        if not driver["date"] or not rocm["date"] or oldest < first:
-            return Window("unknown", "no list answers for this pair")
-        days = abs((datetime.date.fromisoformat(driver["date"]) - datetime.date.fromisoformat(rocm["date"])).days)
-        answer = "inside" if days <= self._apart["days"] else "outside"
-        return Window(answer, f"{self._apart['source']}: {days} days apart")
+        first = _number(self._apart["from"])
+        oldest = min(_number(driver["driver"]), _number(rocm["rocm"]))
+        days = _days_apart(driver["date"], rocm["date"])
+        if days is not None and days > self._apart["days"]:
+            # Two releases, which is what AMD allows before that rule, are less than a year.
+            return Window("outside", f"{self._apart['source']}: {days} days apart")
+        if days is None or oldest < first:
+            return Window("unknown", NO_LIST)
+        return Window("inside", f"{self._apart['source']}: {days} days apart")
 
     def _module(self, release: str) -> dict:
-        series = parse_version(release)[:2]
-        row = next((row for row in self._modules if parse_version(row["series"]) == series), None)
+        series = _number(release)[:2]
+        row = next((row for row in self._modules if _number(row["series"]) == series), None)
         return {"module": row and row["module"], "module_status": row["status"] if row else "unverified"}
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return numbers(text) or ()
+
+
+def _days_apart(one: str | None, other: str | None) -> int | None:
+    if not one or not other:
+        return None
+    return abs((datetime.date.fromisoformat(one) - datetime.date.fromisoformat(other)).days)
 
 
 def _drivers(releases: Mapping[str, dict], own: Iterable[dict]) -> dict[str, dict]:
@@ -87,7 +117,7 @@ def _drivers(releases: Mapping[str, dict], own: Iterable[dict]) -> dict[str, dic
 
 
 def _in_row(version: tuple[int, ...], texts: list[str], row: Mapping, closed: bool = False) -> tuple[str, str] | None:
-    listed = [parse_version(text) for text in texts]
+    listed = [_number(text) for text in texts]
     verified = row["status"] == "verified"
     if version in listed:
         return ("inside" if verified else "unknown"), row["source"]

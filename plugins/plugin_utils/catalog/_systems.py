@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covered, covers, numbers
 
+NO_ROW = "no row for this release and product"
 _POINT = re.compile(r"\b[0-9]+\.[0-9]+\.[0-9]+\b")
 
 
@@ -49,7 +50,7 @@ def listed_system(
     rows = [row for row in support if covered(row["rocm"], rocm) and _takes(row, product)]
     gap = _gap(gaps, system, rocm, product)
     if gap or not rows:
-        return Window("unknown", f"{gap['why']} ({gap['source']})" if gap else "no row for this release and product")
+        return Window("unknown", f"{gap['why']} ({gap['source']})" if gap else NO_ROW)
     own = [row for row in rows if row["system"] == system]
     fitting = [row for row in own if _lists(row["versions"], version)]
     sure = [row for row in fitting if row["status"] == "verified"]
@@ -80,17 +81,22 @@ def listed_kernel(
         return Window("unknown", "the operating system or its kernel is not known")
     seen = False
     for row in kernels:
-        if row["system"] != system or not _lists(row["versions"], version):
+        if not is_for(row, system, version, rocm):
             continue
         if versions is not None and not any(_lists(row["versions"], one) for one in versions):
-            continue
-        if rocm and not any(covered(row["rocm"], one) for one in rocm):
             continue
         seen = True
         if any(covers(spec, series) for spec in row["kernels"]):
             return Window("inside" if row["status"] == "verified" else "unknown", row["source"])
     why = "AMD lists other kernels for it" if seen else "no kernels are listed for it"
     return Window("unknown", f"{why}; whether the driver builds there is not known")
+
+
+def is_for(row: Mapping, system: str, version: str, rocm: Iterable[str]) -> bool:
+    """Whether a row about kernels is for that version of a system and any of the releases; none of them is any."""
+    if row["system"] != system or not _lists(row["versions"], version):
+        return False
+    return not rocm or any(covered(row["rocm"], one) for one in rocm)
 
 
 def versions_of(support: Iterable[Mapping], system: str, rocm: Iterable[str], product: str | None) -> list[str]:
