@@ -1,7 +1,8 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The generated part of the documentation: docs/reference/*.md from plugin docs and the catalog, docs/states.md.
+"""The generated part of the documentation: docs/reference/*.md from plugin docs and the catalog, docs/states.md, and
+the schemas of the catalog's files.
 
     python tests/tools/make_docs.py [--check]
 
@@ -20,7 +21,9 @@ from pathlib import Path
 from rules_page import rules_page
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._forms import FORMS, json_schema
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import render_table
+from ansible_collections.fleetops.instinct.tests.tools.catalog_page import catalog_page
 
 COPY = Path(__file__).resolve().parents[2]
 DOCS = Path(os.environ.get("FLEETOPS_DOCS", COPY / "docs"))
@@ -137,6 +140,8 @@ def pages() -> dict[str, str]:
     """Every generated page by its path below docs/; a kind of which there is no plugin has none."""
     made = {f"reference/{kind}s.md": page for kind in KINDS if (page := plugin_page(kind))}
     made["reference/log-signatures.md"] = signature_page()
+    made["reference/catalog.md"] = catalog_page()
+    made.update({f"schemas/catalog-{name}.json": json.dumps(json_schema(name), indent=2) + "\n" for name in FORMS})
     made["reference/rules.md"] = rules_page()
     return {**made, "reference/roles.md": role_page(), "states.md": render_table()}
 
