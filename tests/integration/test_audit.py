@@ -24,7 +24,7 @@ LINE = (
     "unreachable: 1 of 8 nodes (away); unknown: 2 of 8 nodes (nogpu, unread); "
     "unhealthy: 1 of 8 nodes (slow); blocked: 1 of 8 nodes (mi250)"
 )
-# Every file of a node by name, owner, mode, size, both times and target; not what its kernel makes (other file systems).
+# Every file of a node by name, owner, mode, size, both times and target; other file systems are made by its kernel.
 # Of folders the times are left out: /tmp gets new ones from Ansible's look whether it may write there.
 EVERYTHING = r"find / -xdev -type d -printf '%p %m %u %g\n' -o -printf '%p %y %m %u %g %s %T@ %C@ %l\n' | sort"
 WAIVER = {"nodes": ["*"], "owner": "ops", "reason": "spare part on order"}

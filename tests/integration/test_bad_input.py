@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+FLOOR = {"capacity_floor_percent": 25}
 NOBODY = {"who": getpass.getuser(), "host": socket.gethostname(), "pid": 2**22 + 1}
 
 
@@ -59,6 +60,8 @@ def plan(operator: Any) -> Path:
         pytest.param("rocm: 7.0.2", "rocm: 7.0.99", "products.MI300X.rocm: '7.0.99'", id="unknown release"),
         pytest.param("MI300X:", "MI300Y:", "products.MI300Y", id="unknown product"),
         pytest.param("driver: 30.10.2", "driver: 6.0.0", "driver", id="pair outside the window"),
+        pytest.param("rocm: 7.0.2", "rocm: 7.14.0", "that came with 7.14", id="release of another stream"),
+        pytest.param("MI300X:", "MI300X: {rocm: 7.2.4, rocm: 7.0.2}\n  MI325X:", "is there twice", id="key twice"),
         pytest.param("name: rocm-7.0.2", "name: [rocm", "is not YAML", id="not YAML"),
         pytest.param("rocm.gpg.asc", "lost.asc", "lost.asc cannot be read", id="key is missing"),
     ],
@@ -84,6 +87,16 @@ def test_a_policy_with_an_unknown_key_is_told_once(operator: Any, refused: Any) 
     assert "'failure_budget' (nearest)" in error
 
 
+def test_a_waiver_for_a_rule_that_does_not_exist_is_told_with_its_line(operator: Any, refused: Any) -> None:
+    path = operator.folder / "waiver.yml"
+    waiver = {"nodes": ["*"], "rule": "gpu.cuont", "owner": "ops", "expires": "2099-01-01", "reason": "none"}
+    path.write_text(f"failure_budget: 1\nwaivers:\n  - {json.dumps(waiver)}\n", encoding="utf-8")
+    for playbook in ("audit", "plan"):
+        error = refused(playbook, target=operator.target, policy=path)
+        assert f"{path}, line 3: waivers[0].rule: is 'gpu.cuont'" in error
+        assert "'gpu.count' (nearest)" in error
+
+
 def test_a_target_beside_a_plan_is_refused_instead_of_ignored(operator: Any, refused: Any, plan: Path) -> None:
     error = refused("upgrade", plan=plan, target=operator.target)
     assert str(plan) in error
@@ -93,6 +106,66 @@ def test_a_target_beside_a_plan_is_refused_instead_of_ignored(operator: Any, ref
 def test_a_fleet_dir_that_cannot_be_written_is_told_once(operator: Any, refused: Any) -> None:
     error = refused("audit", target=operator.target, fleet_dir=operator.target / "records")
     assert str(operator.target) in error
+
+
+# -- overlays of the catalog ---------------------------------------------------------------------------------------
+
+OVERLAY = """\
+schema: 1
+sources:
+  ours: {words: "our own tests", as_of: "2026-11-01"}
+known_bad:
+  known_bad:
+    - {id: site_kernel, when: {kernel: ["9.9"]}, severity: warn, why: "hangs", fix: "-", status: verified, source: ours}
+"""
+
+
+@pytest.fixture
+def overlay(operator: Any) -> Iterator[Path]:
+    """A good overlay, for a test to spoil."""
+    path = operator.folder / "site.yml"
+    path.write_text(OVERLAY, encoding="utf-8")
+    yield path
+    path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "old, new, names",
+    [
+        pytest.param("known_bad:\n  k", "known_bat:\n  k", "line 4: known_bat: is not a file", id="unknown file"),
+        pytest.param("schema: 1", "schema: 1\nschema: 1", "the key 'schema' is there twice at line 2", id="key twice"),
+        pytest.param(
+            "severity: warn", "severity: loud", "line 6: known_bad.known_bad[0].severity", id="impossible value"
+        ),
+        pytest.param(
+            'kernel: ["9.9"]', "kernel: [9.9]", "line 6: known_bad.known_bad[0].when", id="number for a version"
+        ),
+        pytest.param("source: ours", "source: our", "'ours' (nearest)", id="unknown source"),
+        pytest.param("    - {id", "  - {{id", "is not YAML", id="not YAML"),
+    ],
+)
+@pytest.mark.parametrize("playbook", ["audit", "plan"])
+def test_a_bad_overlay_is_told_once(
+    operator: Any, refused: Any, overlay: Path, old: str, new: str, names: str, playbook: str
+) -> None:
+    overlay.write_text(OVERLAY.replace(old, new), encoding="utf-8")
+    error = refused(playbook, target=operator.target, fleet_catalog=overlay)
+    assert str(overlay) in error
+    assert names in error
+
+
+def test_a_plan_follows_the_overlay_it_was_made_with_and_is_refused_where_that_changed_or_is_gone(
+    operator: Any, refused: Any, overlay: Path
+) -> None:
+    mine = operator.elsewhere("overlay")
+    assert mine.play("plan", target=operator.target, fleet_catalog=overlay, policy=FLOOR).status == 0
+    (path,) = (mine.records / "plans").glob("*.json")
+    assert json.loads(path.read_text(encoding="utf-8"))["inputs"]["catalog"]["path"] == str(overlay)
+    assert mine.play("upgrade", "--check", plan=path).status == 0
+    overlay.write_text(OVERLAY.replace("hangs", "halts"), encoding="utf-8")
+    assert f"changed since it was made: the catalog {overlay};" in refused("upgrade", plan=path)
+    overlay.unlink()
+    assert f"{overlay}: cannot be read" in refused("upgrade", plan=path)
 
 
 # -- inventories ---------------------------------------------------------------------------------------------------
