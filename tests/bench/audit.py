@@ -98,7 +98,8 @@ def main() -> None:
     with fleet(options.inventory) as inventory, tempfile.TemporaryDirectory(prefix="bench-audit-") as scratch:
         target = (options.target or Path(inventory).parent / "target-7.0.2.yml").resolve()
         print(table(measure(commands(inventory, target, scratch), options.rounds)), flush=True)
-    others = [subprocess.call([sys.executable, str(HERE / name)]) for name in ("node_facts.py", "report.py", "plan_10000.py")]
+    names = ("node_facts.py", "report.py", "plan_10000.py")
+    others = [subprocess.call([sys.executable, str(HERE / name)]) for name in names]
     sys.exit(max(others))
 
 
