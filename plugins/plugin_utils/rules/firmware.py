@@ -46,6 +46,7 @@ def pair(ctx: Context) -> Iterator[Finding]:
 
 
 def _subject(ctx: Context, names: list[str]) -> str:
+    names = sorted(names)
     if len(names) == len(ctx.gpus):
         return ctx.node
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -133,7 +134,7 @@ def uniform(ctx: Context) -> Iterator[Finding]:
         counts = Counter(value for gpu in gpus if (value := _value(gpu, block)) is not None)
         if len(counts) > 1:
             told = True
-            seen = ", ".join(f"{value} on {number}" for value, number in counts.most_common())
+            seen = ", ".join(f"{value} on {number}" for value, number in sorted(counts.items(), key=_by_number))
             why = "GPUs of one node that run different firmware behave differently, and are not what anybody tested"
             fix = "reboot where only the driver loads it; else update the board as a whole with the maker's package"
             yield Finding("warn", f"{ctx.node} {block}", "the same on every GPU", f"{block} {seen}", why, fix)
@@ -141,6 +142,10 @@ def uniform(ctx: Context) -> Iterator[Finding]:
         yield unread(ctx.node, f"firmware or VBIOS of {', '.join(dark[:3])}")
     elif not told:
         yield passed(ctx.node, f"{len(blocks)} blocks")
+
+
+def _by_number(row: tuple[str, int]) -> tuple[int, str]:
+    return -row[1], row[0]
 
 
 def files(ctx: Context) -> Iterator[Finding]:
