@@ -21,12 +21,15 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words imp
     releases,
     tone,
 )
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 Record = Mapping[str, Any]
 CLASSES = {"may_move": "may move", "at_target": "at target", "unhealthy": "unhealthy", "blocked": "blocked",
            "unknown": "unknown"}
 HEAD = ("node", "rack", "product", "GPUs", "ROCm/driver", "target", "class", "what next")
 VERSIONS = (("driver", "driver"), ("rocm", "ROCm"), ("os", "OS"), ("kernel", "kernel"))
+DECIDED_BY = {"unknown": ("unknown", None), "unhealthy": ("fail", "health"), "blocked": ("fail", "transition")}
+ADVICE = {rule.id for rule in RULES if not rule.deciding}
 VALUES, GROUPS = 6, 100
 SHOWN = ("fail", "unknown", "warn", "waived")
 
@@ -94,7 +97,14 @@ def _next(record: Record) -> str:
     if not findings:
         return "no finding says why"
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    return f"{findings[0]['rule']}: {finding_text(findings[0])}{more}"
+    first = min(findings, key=lambda finding: not _decided(record["class"], finding))
+    return f"{first['rule']}: {finding_text(first)}{more}"
+
+
+def _decided(kind: str, finding: Mapping[str, Any]) -> bool:
+    """Whether a finding is of the sort that makes a node be of that class."""
+    verdict, area = DECIDED_BY.get(kind, ("fail", None))
+    return finding["verdict"] == verdict and area in (None, finding.get("area")) and finding["rule"] not in ADVICE
 
 
 def _why(rollback: Mapping[str, Any]) -> str:

@@ -87,6 +87,19 @@ def test_a_node_that_may_move_but_has_no_way_back_says_so_in_its_row():
     assert "rocm, reboot; no way back: 6.4.4 is gone" in text
 
 
+@pytest.mark.parametrize("kind, told", [
+    ("unknown", "driver.loaded: could not"), ("unhealthy", "link.width: x8"), ("blocked", "disk.free: 0.1"),
+    ("other", "rocm.active: 6.4.4")])
+def test_the_row_of_a_node_says_what_made_it_be_of_its_class(kind, told):
+    rows = (("rocm.active", "fail", "compliance", "6.4.4"), ("aspm", "fail", "health", "on"),
+            ("link.width", "fail", "health", "x8"), ("disk.free", "fail", "transition", "0.1"),
+            ("driver.loaded", "unknown", "compliance", "could not be read"))
+    findings = [make_finding(verdict, rule=rule, area=area, observed=seen) for rule, verdict, area, seen in rows]
+    text = report.audit_report([make_record(findings=findings, **{"class": kind})], width=200)
+    assert told in text.splitlines()[3]
+    assert "(and 4 more)" in text.splitlines()[3]
+
+
 def test_equal_findings_are_told_once_with_their_nodes_and_fix():
     rows = [make_record(f"g{i}", findings=[make_finding()], **{"class": "unhealthy"}) for i in range(20)]
     text = report.audit_report(rows, width=300).split("fail (1)")[1]
