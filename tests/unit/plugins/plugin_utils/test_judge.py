@@ -191,6 +191,17 @@ def test_a_minimum_nobody_verified_is_a_warning(target):
     assert found(record, "product.min_rocm")[0]["verdict"] == "warn"
 
 
+def test_every_node_of_a_mixed_fleet_is_held_against_the_row_of_its_own_product(tmp_path):
+    rows = {"MI300X": {"rocm": "7.0.2", "driver": "30.10.2"}, "MI355X": {"rocm": "7.1.1", "driver": "30.20.1"}}
+    mixed = load_target(write_target(tmp_path, target_document(**rows)), CATALOG)
+    records = [record_of(mixed, facts(versions=NEW, device_id=number)) for number in ("74a1", "75a3", "75a0")]
+    assert [(row["product"], row["target"]["driver"], row["class"]) for row in records] == [
+        ("MI300X", "30.10.2", "at_target"),
+        ("MI355X", "30.20.1", "may_move"),
+        ("MI350X", None, "blocked"),
+    ]
+
+
 def test_a_product_the_target_does_not_name_is_blocked(target):
     record = record_of(target, facts(device_id="75a0"))
     assert (record["class"], record["product"], record["target"]) == (
