@@ -198,7 +198,7 @@ def _name(key: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.strip()[:_LENGTH] for line in text.splitlines() if line.strip(" \t[]{},")]
+    return [line.strip()[:_LENGTH] for line in text.splitlines() if line.strip().strip("[]{}, \t")]
 
 
 def _put(node: dict, key: str, value: str | None) -> dict:
