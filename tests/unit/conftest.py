@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+import os
 
-# A busy machine is not a failure: no time limit per example.
-settings.register_profile("fleetops", deadline=None)
+from hypothesis import HealthCheck, settings
+
+# A busy machine is not a failure: no time limit per example. HYPOTHESIS_EXAMPLES=5000 looks harder.
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "100"))
+settings.register_profile(
+    "fleetops", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("fleetops")
