@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
@@ -35,7 +35,6 @@ def judge(
     run_id: str = "",
     gathered_at: str = "",
     policy: Mapping[str, Any] | None = None,
-    waivers: Sequence[Mapping[str, Any]] = (),
 ) -> dict:
     """The record of a node (docs/contracts.md section 4) out of what was gathered there.
 
@@ -44,7 +43,7 @@ def judge(
     :param policy: what ``load_policy`` gave: what of it decides, and its waivers. Only what a waiver names is let
         through, and the finding says so.
     """
-    ctx = _context(facts, target, catalog, node, {"waivers": waivers, **(policy or {})}, gathered_at[:10])
+    ctx = _context(facts, target, catalog, node, policy or {}, gathered_at[:10])
     said = [(rule, waived(rule, finding, ctx)) for rule, finding in _ask(ctx)]
     verdict = {"compliance": _compliance(ctx, said), "transition": _transition(said), "health": _health(said)}
     steps = [
@@ -229,10 +228,10 @@ def first_reason(record: Mapping[str, Any]) -> str:
     told = [
         finding
         for finding in record.get("findings") or []
-        if finding["verdict"] in order and area in (None, finding["area"])
+        if finding["verdict"] in order and area in (None, finding["area"]) and finding["rule"] != "waiver.expired"
     ]
-    # A policy may make an advisory rule decide; which rules do without one is told by the table.
-    deciding = [finding for finding in told if finding["rule"] in _DECIDING]
+    # Every fail about the move counts; elsewhere the table tells which rules decide, where the policy does not.
+    deciding = told if area == "transition" else [finding for finding in told if finding["rule"] in _DECIDING]
     for finding in deciding or (told if record.get("class") in CLASSES[:3] else []):
         return f"{finding['rule']} {finding['subject']}: {finding['observed']}, {finding['why']}"
     return str(get(record, "class"))

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import compare
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import FirmwarePair
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, FirmwarePair
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
     Context,
     Finding,
@@ -27,21 +28,38 @@ _FLASH = "update it with the server maker's own package, and never with another 
 
 
 def pair(ctx: Context) -> Iterator[Finding]:
-    """The GPUs have firmware that AMD lists with the target's ROCm; each block is held against its own kind alone."""
+    """No GPU is known to have firmware that AMD does not list with the target's ROCm."""
+    yield from (finding for finding in _answers(ctx) if finding.verdict != "unknown")
+
+
+def known(ctx: Context) -> Iterator[Finding]:
+    """The firmware of the GPUs is known, and so is what AMD lists for it with the target's ROCm."""
+    found = list(_answers(ctx))
+    dark = [finding for finding in found if finding.verdict == "unknown"]
+    yield from dark or ([passed(ctx.node)] if found else [])
+
+
+@functools.lru_cache(maxsize=256)
+def _listed_pairs(catalog: Catalog, product: str, rocm: str) -> list[FirmwarePair]:
+    return catalog.firmware_for(product, rocm)
+
+
+def _answers(ctx: Context) -> Iterator[Finding]:
+    """What is to be said of each block that AMD lists, once for all GPUs with the same answer."""
     if ctx.product is None or ctx.wanted is None:
         return
     rocm, name = ctx.wanted["rocm"], ctx.product["name"]
-    pairs = ctx.catalog.firmware_for(name, rocm)
-    known = [row for row in pairs if row.status != "gap"]
-    if not known:
+    pairs = _listed_pairs(ctx.catalog, name, rocm)
+    rows = [row for row in pairs if row.status != "gap"]
+    if not rows:
         said = pairs[0].source if pairs else "no table names it"
         fix = "ask the server maker which firmware goes with this release"
         yield Finding("unknown", ctx.node, f"firmware AMD lists for {name} with ROCm {rocm}", "no list", said, fix)
-    for component in dict.fromkeys(row.component for row in known):
-        rows = [row for row in known if row.component == component]
+    for component in dict.fromkeys(row.component for row in rows):
         found: dict[Finding, list[str]] = {}
         for gpu in ctx.gpus:
-            found.setdefault(_held(ctx, gpu, rows), []).append(name_of(gpu))
+            answer = _held(ctx, gpu, [row for row in rows if row.component == component])
+            found.setdefault(answer, []).append(name_of(gpu))
         yield from (finding._replace(subject=_subject(ctx, names)) for finding, names in found.items())
 
 

@@ -13,7 +13,7 @@ import yaml
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQGNBGE=\n-----END PGP PUBLIC KEY BLOCK-----\n"
 OLD, NEW = ("6.4.4", "6.4.4"), ("7.0.2", "30.10.2")
 # What nothing answers for the healthy sample: AMD's lists of firmware begin with 7.2, and no load was watched.
-UNTOLD = ("firmware.pair", "load.watched")
+UNTOLD = ("firmware.known", "load.watched")
 _MODULES = {
     "6.4.4": ("6.12.12", "1:6.12.12.60404-2202139.22.04"),
     "30.10.2": ("6.14.14", "1:6.14.14.30100200-2226257.22.04"),
