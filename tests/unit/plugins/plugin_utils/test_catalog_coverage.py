@@ -73,8 +73,8 @@ def test_a_product_is_not_asked_for_on_releases_that_do_not_know_it():
 def test_what_was_not_read_is_a_gap_and_not_support():
     said = {(cell.version, cell.rocm): cell.said for cell in systems(CATALOG, ["MI300X"])}
     assert said["24.04.3", "7.0.2"] == "listed"
-    assert said["24.04.3", "7.1.0"] == "gap"
-    assert said["20.04.6", "7.1.0"] == "unlisted"
+    assert said["24.04.4", "7.2.2"] == "gap"
+    assert said["20.04.6", "7.2.2"] == "unlisted"
 
 
 def test_a_driver_that_does_not_know_a_product_is_no_pair_of_it():

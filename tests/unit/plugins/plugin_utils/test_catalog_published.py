@@ -51,7 +51,8 @@ def test_every_release_has_its_date_driver_and_amd_smi(published):
         wrong += [(row["v"], key) for key in ("date", "driver", "amdsmi") if row.get(key) and own[key] != row[key]]
         wrong += [(row["v"], "kind")] * (own["kind"] != row.get("kind", "production"))
     assert wrong == []
-    assert {row["v"] for row in published["releases"]} == set(CATALOG.releases)
+    more = set(CATALOG.releases) - {row["v"] for row in published["releases"]}
+    assert {CATALOG.releases[name]["kind"] for name in more} == {"preview"}
 
 
 def test_the_packaging_changes_where_it_is_said_to(published):
