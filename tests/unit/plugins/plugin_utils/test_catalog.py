@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import generation
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import compare, parse_version
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import CatalogError, _files, load_catalog
 
 CATALOG = load_catalog()
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize(
@@ -123,3 +127,58 @@ def test_every_link_expectation_is_a_pcie_generation():
 
 def test_the_catalog_is_read_once_per_process():
     assert load_catalog() is load_catalog()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "known_bad.yml: cannot be read: No such file"), (b"a: [", "known_bad.yml: is not YAML")],
+)
+def test_a_collection_that_is_not_whole_is_told_to_be_installed_again(tmp_path, monkeypatch, content, said):
+    for name in _files.NAMES:
+        (tmp_path / f"{name}.yml").write_bytes(Path(_files.path_of(name)).read_bytes())
+    (tmp_path / "known_bad.yml").unlink()
+    if content is not None:
+        (tmp_path / "known_bad.yml").write_bytes(content)
+    monkeypatch.setattr(_files, "_FOLDER", str(tmp_path))
+    with pytest.raises(CatalogError, match=rf"{said}.*fix: install it again"):
+        _files.Files().rows("known_bad", "known_bad")
+
+
+def test_a_file_is_parsed_when_a_question_needs_it_and_not_before():
+    files = _files.Files()
+    assert (files._documents, files.digest.startswith("sha256:")) == ({}, True)
+    files.rows("known_bad", "known_bad")
+    assert list(files._documents) == ["known_bad"]
+
+
+def test_the_digest_changes_with_any_byte_of_any_file(tmp_path, monkeypatch):
+    for name in _files.NAMES:
+        (tmp_path / f"{name}.yml").write_bytes(Path(_files.path_of(name)).read_bytes())
+    monkeypatch.setattr(_files, "_FOLDER", str(tmp_path))
+    seen = {_files.Files().digest}
+    for name in _files.NAMES:
+        (tmp_path / f"{name}.yml").write_bytes((tmp_path / f"{name}.yml").read_bytes() + b"#\n")
+        seen.add(_files.Files().digest)
+    assert len(seen) == len(_files.NAMES) + 1
+
+
+def test_advice_on_settings_tells_products_and_processors_apart():
+    said = {(row["key"], product): row["value"] for row in CATALOG.bios for product in row["products"]}
+    assert (said["iommu", "MI300X"], said["iommu", "MI300A"], said["iommu", "MI210"]) == (
+        "Enabled",
+        "Disabled",
+        "Disabled",
+    )
+    assert (said["df_cstates", "MI300X"], said["df_cstates", "MI210"], said["df_cstates", "MI100"]) == (
+        "Disabled",
+        "Enabled",
+        "Auto",
+    )
+    assert len([row for row in CATALOG.bios for _product in row["products"]]) == len(said)
+
+
+def test_what_a_setting_shows_in_is_a_fact_that_the_contract_knows():
+    schema = json.loads((ROOT / "docs" / "schemas" / "facts.json").read_text(encoding="utf-8"))
+    text = json.dumps(schema)
+    reads = {row["reads"] for row in [*CATALOG.bios, *CATALOG.settings["os"]] if row["reads"]}
+    assert [path for path in reads if f'"{path.split(".")[1]}"' not in text] == []

@@ -29,13 +29,18 @@ SYSTEMS |= {
 SUFFIX = re.compile(r"\s*\((?P<note>.*)\)$")
 
 
-@pytest.fixture(name="published", scope="module")
-def _published():
-    places = [checkout.parent / "shared" / "domain" / "rocm_compat.yaml" for checkout in CHECKOUTS]
+def beside(name):
+    """The text of a file in ../shared/domain; a test that asks for one is skipped where there is none."""
+    places = [checkout.parent / "shared" / "domain" / name for checkout in CHECKOUTS]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
-        pytest.skip("no ../shared/domain/rocm_compat.yaml beside the checkout; the catalog's own tests stand alone")
-    return yaml.safe_load(found.read_text(encoding="utf-8"))
+        pytest.skip(f"no ../shared/domain/{name} beside the checkout; the catalog's own tests stand alone")
+    return found.read_text(encoding="utf-8")
+
+
+@pytest.fixture(name="published", scope="module")
+def _published():
+    return yaml.safe_load(beside("rocm_compat.yaml"))
 
 
 def newest(series):
@@ -237,3 +242,52 @@ def test_every_known_issue_is_a_row_of_its_own(published):
     assert [len(rows) >= 1 for rows in found] == [True] * 4
     # The fifth, a tree of dkms that was left behind, is judged by the facts (driver.stale_trees), not by versions.
     assert len(issues) == 5
+
+
+BIOS = {
+    "Above 4G decoding": "above_4g",
+    "Resizable BAR": "resizable_bar",
+    "NUMA nodes per socket (NPS)": "nps",
+    "Memory interleaving": "memory_interleaving",
+    "PCIe ten-bit tag": "ten_bit_tag",
+    "ARI enumeration + ARI support": "ari",
+    "IOMMU": "iommu",
+    "SR-IOV": "sriov",
+    "SVM": "svm",
+    "ACS": "acs",
+    "Power management profile": "profile",
+    "PCIe speed": "pcie_speed",
+    "Global C-state control": "global_cstate",
+    "SMT": "smt",
+    "xGMI 4-link max speed": "xgmi_speed",
+    "xGMI link width": "xgmi_width",
+    "ASPM": "aspm",
+    "Determinism": "determinism",
+    "cTDP / package power limit": "ctdp",
+    "GMI folding": "gmi_folding",
+    "APBDIS": "apbdis",
+    "DF C-states": "df_cstates",
+    "Fixed SOC P-state": "fixed_soc_pstate",
+    "TSME": "tsme",
+}
+
+
+def bios_rows():
+    part = beside("settings.md").partition("## 1. BIOS")[2].partition("\n## 2")[0]
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in part.splitlines() if line.startswith("| ")]
+    return {row[0]: row for row in rows if row[0] != "Setting (menu words)"}
+
+
+def test_every_setting_of_the_bios_is_there_with_its_severity():
+    own = {row["key"]: row for row in CATALOG.bios if "MI300X" in row["products"]}
+    rows = bios_rows()
+    assert set(rows) == set(BIOS)
+    wrong = [name for name, row in rows.items() if not row[4].startswith(own[BIOS[name]]["severity"])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("argument", ["pci=realloc=off", "pci=bfsort", "iommu=pt", "intel_iommu=on"])
+def test_every_argument_that_is_required_is_there(argument):
+    line = next(line for line in beside("settings.md").splitlines() if line.startswith(f"| `{argument}`"))
+    row = next(row for row in CATALOG.settings["kernel"] if row["key"] == argument)
+    assert (row["need"], "required" in line) == ("required", True)
