@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._firmware import compare
@@ -24,17 +24,27 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
 
 Gpu = Mapping[str, Any]
 
+_OF_SMI = ("pldm_bundle", "ifwi")
 _FLASH = "update it with the server maker's own package, and never with another maker's image; then audit again"
 
 
+class _Answer(NamedTuple):
+    """What is to be said of a block, and whether somebody asked for it: the kernel tells it, or amd-smi was asked."""
+
+    finding: Finding
+    asked: bool
+
+
 def pair(ctx: Context) -> Iterator[Finding]:
-    """No GPU is known to have firmware that AMD does not list with the target's ROCm."""
-    yield from (finding for finding in _answers(ctx) if finding.verdict != "unknown")
+    """No GPU has firmware that AMD does not list with the target's ROCm; what was asked for is known."""
+    for answer in _answers(ctx):
+        if answer.finding.verdict != "unknown" or (answer.asked and ctx.moves):
+            yield answer.finding
 
 
 def known(ctx: Context) -> Iterator[Finding]:
     """The firmware of the GPUs is known, and so is what AMD lists for it with the target's ROCm."""
-    found = list(_answers(ctx))
+    found = [answer.finding for answer in _answers(ctx)]
     dark = [finding for finding in found if finding.verdict == "unknown"]
     yield from dark or ([passed(ctx.node)] if found else [])
 
@@ -44,7 +54,7 @@ def _listed_pairs(catalog: Catalog, product: str, rocm: str) -> list[FirmwarePai
     return catalog.firmware_for(product, rocm)
 
 
-def _answers(ctx: Context) -> Iterator[Finding]:
+def _answers(ctx: Context) -> Iterator[_Answer]:
     """What is to be said of each block that AMD lists, once for all GPUs with the same answer."""
     if ctx.product is None or ctx.wanted is None:
         return
@@ -54,13 +64,16 @@ def _answers(ctx: Context) -> Iterator[Finding]:
     if not rows:
         said = pairs[0].source if pairs else "no table names it"
         fix = "ask the server maker which firmware goes with this release"
-        yield Finding("unknown", ctx.node, f"firmware AMD lists for {name} with ROCm {rocm}", "no list", said, fix)
+        wanted = f"firmware AMD lists for {name} with ROCm {rocm}"
+        yield _Answer(Finding("unknown", ctx.node, wanted, "no list", said, fix), asked=False)
     for component in dict.fromkeys(row.component for row in rows):
-        found: dict[Finding, list[str]] = {}
+        found: dict[_Answer, list[str]] = {}
         for gpu in ctx.gpus:
-            answer = _held(ctx, gpu, [row for row in rows if row.component == component])
-            found.setdefault(answer, []).append(name_of(gpu))
-        yield from (finding._replace(subject=_subject(ctx, names)) for finding, names in found.items())
+            finding = _held(ctx, gpu, [row for row in rows if row.component == component])
+            asked = _value(gpu, component) is None and (component == "vbios" or (component in _OF_SMI and "smi" in gpu))
+            found.setdefault(_Answer(finding, asked), []).append(name_of(gpu))
+        for answer, names in found.items():
+            yield answer._replace(finding=answer.finding._replace(subject=_subject(ctx, names)))
 
 
 def _subject(ctx: Context, names: list[str]) -> str:
@@ -102,10 +115,10 @@ def _listed(row: FirmwarePair) -> str:
 
 
 def _hint(gpu: Gpu, component: str) -> str:
-    if component not in ("pldm_bundle", "ifwi"):
+    if component not in _OF_SMI:
         return "no program on a node tells it: compare it in the BMC or with the server maker's tool"
     if "smi" not in gpu:
-        return "gather the subset smi as well: only amd-smi tells it"
+        return "gather the subset smi as well (fleet_gather_subset): only amd-smi tells it"
     return "this amd-smi does not tell it: use that of a newer release, or compare it in the BMC"
 
 

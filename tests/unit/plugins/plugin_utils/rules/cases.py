@@ -383,7 +383,7 @@ CASES: dict[str, dict[str, Case | str]] = {
     "firmware.pair": {
         "pass": seen(*bundle("01.25.06.08"), **MI325X),
         "fail": seen(*bundle("01.25.04.01"), **MI325X),
-        "unknown": "what is not known is told by firmware.known: most of it only amd-smi tells",
+        "unknown": asked(SMI)._replace(**{**MI325X, "changes": asked(SMI).changes}),
     },
     "firmware.known": {
         "pass": seen(*bundle("01.25.06.08"), **MI325X),

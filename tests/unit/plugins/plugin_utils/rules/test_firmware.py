@@ -40,13 +40,24 @@ def test_gpus_with_the_same_answer_are_told_once_and_others_by_name(tmp_path):
     assert (row["subject"], row["observed"]) == ("0000:33:00.0", "pldm_bundle 01.25.04.01")
 
 
-@pytest.mark.parametrize("smi, hint", [((), "gather the subset smi"), ({"tool": "amd-smi 24.5"}, "a newer release")])
-def test_a_number_on_another_axis_does_not_stand_for_the_one_that_is_listed_b38(tmp_path, smi, hint):
+@pytest.mark.parametrize(
+    "smi, hint, kind",
+    [((), "gather the subset smi", "may_move"), ({"tool": "amd-smi 24.5"}, "a newer release", "unknown")],
+)
+def test_a_number_on_another_axis_does_not_stand_for_the_one_that_is_listed_b38(tmp_path, smi, hint, kind):
     asked = [(f"gpus.{number}.smi", smi) for number in range(8)] if smi else []
     record = record_of(seen(*asked, **MI325X), tmp_path)
     (row,) = said(record, "firmware.known")
-    assert (row["verdict"], record["class"]) == ("unknown", "may_move")
+    assert (row["verdict"], record["class"]) == ("unknown", kind)
     assert hint in row["fix"]
+
+
+def test_firmware_that_was_asked_for_and_is_not_told_is_no_better_than_wrong_firmware(tmp_path):
+    smi = [(f"gpus.{number}.smi", {"tool": "amd-smi", "bad_page_threshold_exceeded": False}) for number in range(8)]
+    wrong = seen(*smi, *bundle("01.25.04.01"), **MI325X)
+    dark = wrong._replace(changes=(*wrong.changes, ("gpus.2.firmware.pldm_bundle.value", None)))
+    assert record_of(wrong, tmp_path)["class"] == "blocked"
+    assert record_of(dark, tmp_path)["class"] == "unknown"
 
 
 def test_the_policy_may_make_unknown_firmware_decide(tmp_path):
