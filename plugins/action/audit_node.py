@@ -70,6 +70,6 @@ class ActionModule(action.FleetAction):
             wrap_async=False,
         )
         if answer.get("failed"):
-            return None, str(answer.get("msg") or answer.get("module_stdout") or "the facts module gave no answer")
+            return None, look.why_no_facts(answer)
         facts = action.plain(answer.get("ansible_facts", {}).get("instinct"))
         return (facts, "") if isinstance(facts, dict) else (None, "the facts module returned no facts")

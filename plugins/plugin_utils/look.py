@@ -22,6 +22,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import r
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
 
 FACTS = "node.facts"
+_LONGEST = 400  # characters of what a node said
 
 
 class Basis(NamedTuple):
@@ -59,6 +60,13 @@ def judged(node: str, facts: Mapping[str, Any], by: Basis, **about: Any) -> dict
         raise
     except Exception as problem:  # facts may come from anywhere: an unknown node, never a traceback
         return unread_record(node, f"facts that cannot be judged: {type(problem).__name__}: {problem}", **about)
+
+
+def why_no_facts(answer: Mapping[str, Any]) -> str:
+    """Why a module gave no facts: its message, and what the node said where Ansible could not make sense of it."""
+    parts = [answer.get(key) for key in ("msg", "module_stderr", "module_stdout")]
+    said = [" ".join(masked(str(part)).split())[:_LONGEST] for part in parts if part]
+    return "; ".join(said) or "the facts module gave no answer"
 
 
 def silent_record(fleet_dir: str, node: str, why: str, **about: Any) -> dict:

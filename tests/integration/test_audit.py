@@ -96,6 +96,7 @@ def test_each_node_is_told_with_its_own_reason(seen: Any) -> None:
     [
         ("well,there,mi210", "clean: 3 nodes"),
         ("well,nogpu", "unknown: 1 of 2 nodes (nogpu)"),
+        ("away", "unreachable: 1 of 1 node (away)"),
         ("slow", "unhealthy: 1 of 1 node (slow)"),
         ("mi250,well", "blocked: 1 of 2 nodes (mi250)"),
     ],
@@ -112,11 +113,12 @@ def test_a_limit_is_audited_alone_and_check_mode_says_and_writes_the_same(
         shutil.rmtree(mine.records)
 
 
-def test_a_limit_outside_of_the_fleet_is_no_clean_audit(operator: Any, target: Path) -> None:
+@pytest.mark.parametrize("playbook", ["audit", "plan", "upgrade"])
+def test_a_limit_outside_of_the_fleet_does_not_end_well(operator: Any, target: Path, playbook: str) -> None:
     path = operator.folder / "more.yml"
     groups = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))
     path.write_text(yaml.safe_dump({**groups, "other": {"hosts": {"login1": {}}}}), encoding="utf-8")
-    done = operator.elsewhere("outside").play("audit", "--limit", "login1", target=target, inventory=path)
+    done = operator.play(playbook, "--limit", "login1", target=target, inventory=path)
     assert done.status != 0
     assert "bad_input: inventory: the group 'fleet' has no host that --limit leaves" in done.text
 
@@ -192,7 +194,7 @@ def ops(operator: Any) -> Any:
     """An account without rights on a node, for as long as the test takes."""
     home = "install -D -o ops -m 600 /root/.ssh/authorized_keys /home/ops/.ssh/authorized_keys; chown -R ops /home/ops"
     operator.shell("well", f"useradd -m -p '*' ops; {home}")
-    yield {"ansible_user": "ops", "ansible_become": "false"}
+    yield {"ansible_user": "ops"}
     operator.shell("well", "userdel -f -r ops")
 
 
@@ -200,10 +202,21 @@ def test_somebody_who_is_not_root_is_told_what_could_not_be_seen_and_gets_no_pas
     operator: Any, target: Path, ops: dict[str, str]
 ) -> None:
     mine = operator.elsewhere("ops")
-    done = mine.play("audit", "--limit", "well", target=target, **ops)
+    done = mine.play("audit", "--limit", "well", target=target, ansible_become="false", **ops)
     assert done.text.splitlines()[-1] == "unknown: 1 of 1 node (well)"
     found = {row["rule"]: row["observed"] for row in result(mine.records)["records"]["well"]["findings"]}
     assert all(place in found["facts.privilege"] for place in ("/proc (activity)", "/dev/kmsg (log)"))
+
+
+def test_an_account_that_may_not_become_root_makes_an_unknown_node_that_says_so(
+    operator: Any, target: Path, ops: dict[str, str]
+) -> None:
+    mine = operator.elsewhere("no-sudo")
+    done = mine.play("audit", "--limit", "well", target=target, **ops)
+    assert done.text.splitlines()[-1] == "unknown: 1 of 1 node (well)"
+    (finding,) = result(mine.records)["records"]["well"]["findings"]
+    assert finding["rule"] == "node.facts"
+    assert "sudo: not found" in finding["observed"]
 
 
 # -- saved facts ---------------------------------------------------------------------------------------------------

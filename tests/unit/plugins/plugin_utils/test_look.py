@@ -55,6 +55,22 @@ def test_a_node_that_does_not_answer_keeps_its_product_and_rack_and_tells_why(tm
     assert silent["findings"][0]["observed"] == "Permission denied (publickey)"
 
 
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({}, "the facts module gave no answer"),
+        (
+            {"msg": "MODULE FAILURE", "module_stderr": "sh: 1:\n sudo: not found"},
+            "MODULE FAILURE; sh: 1: sudo: not found",
+        ),
+        ({"module_stdout": "x" * 9999}, "x" * 400),
+        ({"msg": "http://me:secret@mirror/"}, "http://***@mirror/"),
+    ],
+)
+def test_what_a_node_said_in_place_of_facts_is_told_in_one_line(answer, why):
+    assert look.why_no_facts(answer) == why
+
+
 def test_neither_target_nor_plan_is_told_with_a_way_out():
     with pytest.raises(FleetError, match=r"target: not given.*add -e target=FILE"):
         look.basis({"target": None, "plan": None})
