@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,10 +69,10 @@ def _rows(key, value, random):
     return shuffled(value, random)
 
 
-@given(names=SICKNESSES, random=st.randoms(use_true_random=False))
-def test_no_order_of_the_facts_decides(target, names, random):
+@given(names=SICKNESSES, seed=st.integers(0, 2**32))
+def test_no_order_of_the_facts_decides(target, names, seed):
     sample = sick(names)
-    assert essence(record_of(target, shuffled(sample, random))) == essence(record_of(target, sample))
+    assert essence(record_of(target, shuffled(sample, Random(seed)))) == essence(record_of(target, sample))
 
 
 WAIVERS = st.lists(
