@@ -149,8 +149,9 @@ def _combination(ctx: Context, rocm: str, driver: str | None, kernel: str | None
 
 def _bad(ctx: Context, row: Row, seen: str, refuses: bool) -> Finding:
     wanted, fix, source = f"not {row['id']}", row["fix"], row["source"]
-    if row.get("possible"):
-        why = f"it rests on what is not known of the node whether {row['why']}"
-        return Finding("unknown", ctx.node, wanted, seen, why, fix, source=source)
-    fails = refuses and row["severity"] == "fail" and row["status"] == "verified"
-    return Finding("fail" if fails else "warn", ctx.node, wanted, seen, row["why"], fix, source=source)
+    fails = row["severity"] == "fail" and row["status"] == "verified"
+    if not row.get("possible"):
+        return Finding("fail" if fails and refuses else "warn", ctx.node, wanted, seen, row["why"], fix, source=source)
+    # What would not refuse the node if it were known does not make it unknown either.
+    why = f"it rests on what is not known of the node whether {row['why']}"
+    return Finding("unknown" if fails or not refuses else "warn", ctx.node, wanted, seen, why, fix, source=source)

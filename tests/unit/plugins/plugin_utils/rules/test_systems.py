@@ -15,7 +15,7 @@ from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules
     old,
     seen,
 )
-from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.judged import record_of, said
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.judged import CATALOG, record_of, said
 
 LISTED = {"policy": {"require_listed_os": True}}
 DEBIAN_11 = ("node.os", {"id": "debian", "version": "11", "name": "Debian GNU/Linux 11 (bullseye)"})
@@ -97,3 +97,33 @@ def test_an_odd_system_is_an_unknown_one(tmp_path, odd):
         row["verdict"] for row in said(record_of(old(("node.os", odd), wants=TO_644), tmp_path), "os.supported")
     ]
     assert verdicts in (["unknown"], ["warn"])
+
+
+class Listing:
+    """The catalog with one known-bad combination, of which it may not be known whether a node is one."""
+
+    def __init__(self, **row):
+        self._row = {"id": "x", "when": {"rocm": ["7.0.2"]}, "why": "w", "fix": "f", "source": "s", **row}
+
+    def __getattr__(self, name):
+        return getattr(CATALOG, name)
+
+    def known_bad(self, **_versions):
+        return [self._row]
+
+
+@pytest.mark.parametrize(
+    "row, verdict, kind",
+    [
+        ({"severity": "fail", "status": "verified"}, "fail", "blocked"),
+        ({"severity": "fail", "status": "verified", "possible": True}, "unknown", "unknown"),
+        ({"severity": "fail", "status": "unverified"}, "warn", "may_move"),
+        ({"severity": "fail", "status": "unverified", "possible": True}, "warn", "may_move"),
+        ({"severity": "warn", "status": "verified"}, "warn", "may_move"),
+        ({"severity": "warn", "status": "verified", "possible": True}, "warn", "may_move"),
+    ],
+)
+def test_a_combination_weighs_what_the_catalog_says_and_knows(tmp_path, row, verdict, kind):
+    record = record_of(old(), tmp_path, Listing(**row))
+    assert [finding["verdict"] for finding in said(record, "known_bad.target")] == [verdict]
+    assert record["class"] == kind
