@@ -52,7 +52,7 @@ def read_overlay(path: str, shipped: Files) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, part, place, sources in _parts(path):
         found[name] = _part(name, part, place, sources, shipped)
-    _check_products(found, shipped)
+    _check_references(found, shipped)
     for part in found.values():
         part.pop("places")
     return found
@@ -193,17 +193,37 @@ def _refuse_twice(rows: Iterable[Mapping], place: _Place, form: Form) -> None:
         seen.add(key)
 
 
-def _check_products(found: Mapping[str, Any], shipped: Files) -> None:
-    own = found.get("products", {}).get("rows", {}).get("products", [])
-    names = {row["name"] for row in [*shipped.rows("products", "products"), *own]}
+def _check_references(found: Mapping[str, Any], shipped: Files) -> None:
+    """Products and drivers that rows name are in the catalog, or in the overlay itself."""
+    names = {
+        "product": _names(found, shipped, "products", "products", "name"),
+        # Up to 6.4 the driver carries the number of ROCm, and has no row of its own.
+        "driver": _names(found, shipped, "rocm_releases", "drivers", "driver")
+        | _names(found, shipped, "rocm_releases", "releases", "rocm"),
+    }
     for name, part in found.items():
         for section, row, place in part["places"]:
-            for key, field in FORMS[name][section].fields.items():
-                asked = row.get(key) if field.kind == "product" else None
-                for product in asked if isinstance(asked, list) else [asked] if asked else []:
-                    if product not in names:
-                        seen = f"{product} is not a product of the catalog"
-                        place.at(key).refuse(seen, nearest(product, names), "correct the name")
+            for key, kind, asked in _references(name, section, row):
+                if asked not in names[kind]:
+                    seen = f"{asked} is not a {kind} of the catalog"
+                    place.at(key).refuse(seen, nearest(asked, names[kind]), "correct the name, or add a row for it")
+
+
+def _names(found: Mapping[str, Any], shipped: Files, name: str, section: str, key: str) -> set[str]:
+    own = found.get(name, {}).get("rows", {}).get(section, [])
+    return {row[key] for row in [*shipped.rows(name, section), *own]}
+
+
+def _references(name: str, section: str, row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What a row names elsewhere: the key, what it is of, and its name."""
+    for key, field in FORMS[name][section].fields.items():
+        asked = row.get(key) if field.kind == "product" else None
+        for product in asked if isinstance(asked, list) else [asked] if asked else []:
+            yield key, "product", product
+    for product in (row.get("when") or {}).get("product", []):
+        yield "when", "product", product
+    if section == "releases" and row.get("driver"):
+        yield "driver", "driver", row["driver"]
 
 
 def _type(value: Any) -> str:

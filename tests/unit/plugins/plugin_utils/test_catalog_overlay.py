@@ -144,6 +144,11 @@ PAIR = 'firmware:\n  pairs:\n    - {product: MI300X, rocm: ["10"], component: pl
         (PAIR % 'exact: ["7.1O"]', r"line 6: .*'7.1O' is no version of the scheme dotted"),
         (PAIR % "exact: [1.5]", r"line 6: firmware.pairs\[0\].exact: is \[1.5\]"),
         (PAIR.replace("MI300X", "MI300Z") % "scheme: dotted, least: null, exact: [], status: verified", "nearest"),
+        ("known_bad:\n" + ROW.replace("rocm: ['6.2']", "product: [MI300Z]"), r"when: MI300Z is not a product.*nearest"),
+        (
+            "rocm_releases: {releases: [{rocm: '7.2.4', driver: '30.40.0', source: lab}]}\n",
+            r"line 4: .*driver: 30.40.0 is not a driver of the catalog; wanted: '3.* \(nearest\)",
+        ),
         (
             "rocm_releases: {releases: [{rocm: 7.10, source: lab}]}\n",
             "line 4: .*rocm: is the float 7.1; .*put it in quotes",
