@@ -181,7 +181,7 @@ ansible_facts:
         rocm:
           description: The active release, those installed side by side and what is left of others, the package manager
             and who holds its lock, AMD's packages and those of the distribution under its names, repositories, pins,
-            holds, and whether the package lists still offer what is installed.
+            holds, what installs updates by itself, and whether the package lists still offer what is installed.
           returned: with subset C(rocm)
           type: dict
           sample: {"active": "7.0.2", "installed": ["7.0.2"], "holds": ["rocm-core"], "obtainable": {"rocm-core": true}}

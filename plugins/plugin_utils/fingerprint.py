@@ -41,7 +41,9 @@ _HOP = ("bdf", "role", "vendor_id", "device_id", "max_speed_gts", "max_width")
 _SETTINGS = ("module_options",)
 _MOVING_ROCM = frozenset({"lock_holder"})
 # A way back does not or need not restore these, or other facts tell the same.
-_NOT_RESTORED = frozenset({"obtainable", "leftovers", "stale_trees", "firmware_files", "loaded_is_installed", "build"})
+_NOT_RESTORED = frozenset(
+    {"obtainable", "leftovers", "stale_trees", "firmware_files", "loaded_is_installed", "build", "unattended"}
+)
 
 
 def stable_facts(facts: dict) -> dict:

@@ -16,6 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.package
     rocm_packages,
 )
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.unattended import unattended
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
@@ -47,6 +48,7 @@ def collect(host: Host, problems: list[dict]) -> dict:
     facts["holds"] = _holds(host, manager, packages)
     facts["shadowing"] = _shadowing(packages)
     facts["obtainable"] = _obtainable(host, reading, manager, packages, driver)
+    facts["unattended"] = unattended(reading, manager)
     facts["lock_holder"] = lock_holder(reading)
     reading.tell_absent("not there")
     return {"rocm": facts}

@@ -118,7 +118,7 @@ def facts(
             "boot_loader": "grub",
             "boot_entries": [{"kernel": kernel, "cmdline": list(cmdline), "default": True, "rescue": False}],
             "os": {"id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
-            "secure_boot": None,
+            "secure_boot": False,
             "free_bytes": {"/": 10**11, "/boot": 10**9, "/opt": 10**11, "/var": 10**11},
             "initrd_bytes": 18 * 10**7,
         },
@@ -206,6 +206,7 @@ def facts(
             "shadowing": [],
             "obtainable": {"rocm-core": True, "amdgpu-dkms": True},
             "lock_holder": None,
+            "unattended": [],
         },
         "settings": {
             "aspm": {"policy": "default", "cmdline_off": True},
