@@ -17,6 +17,11 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import gen
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, read_yaml, texts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target_parts import (
+    check_bios,
+    check_containers,
+    check_kernel,
+)
 
 _REPOSITORY: dict[str, dict[str, Any]] = {
     "rocm": {"type": "str", "required": True},
@@ -36,6 +41,8 @@ _PRODUCT: dict[str, dict[str, Any]] = {
     "driver": {"type": "str", "required": True},
     "gpus_per_node": {"type": "int"},
     "packages": {"type": "list", "elements": "str", "default": ["rocm", "amdgpu-dkms"]},
+    "containers": {"type": "list", "elements": "dict", "default": []},
+    "bios": {"type": "dict", "default": {}},
     "link": {"type": "dict", "options": {"speed_gts": {"type": "float"}, "width": {"type": "int"}}},
     "kernel": {
         "type": "dict",
@@ -184,7 +191,9 @@ def _product(name: str, value: Any, path: str, catalog: Catalog) -> dict:
     _check_pair(wanted, place, catalog)
     wanted["link"] = _link(wanted["link"] or {}, row["link"], f"{place}.link")
     wanted["kernel"] = wanted["kernel"] or check(_PRODUCT["kernel"]["options"], {}, (path, ""), TargetError)
-    _check_kernel(wanted["kernel"], f"{place}.kernel")
+    check_kernel(wanted["kernel"], f"{place}.kernel", TargetError)
+    wanted["bios"] = check_bios(wanted["bios"], f"{place}.bios", catalog, TargetError)
+    wanted["containers"] = check_containers(wanted["containers"], (path, f"products.{name}"), catalog, TargetError)
     if wanted["gpus_per_node"] is not None and wanted["gpus_per_node"] < 1:
         raise TargetError(f"{place}.gpus_per_node", str(wanted["gpus_per_node"]), "1 or more", "correct the number")
     return wanted
@@ -274,19 +283,3 @@ def _link(asked: dict, product: dict, place: str) -> dict:
     if link["width"] not in (1, 2, 4, 8, 12, 16):
         raise TargetError(f"{place}.width", f"{link['width']} lanes", "1, 2, 4, 8, 12 or 16", "correct the width")
     return link
-
-
-def _check_kernel(kernel: dict, place: str) -> None:
-    for token in kernel["cmdline"]:
-        if not token or any(character.isspace() for character in token):
-            raise TargetError(
-                f"{place}.cmdline",
-                f"{token!r} is not one token",
-                "one list entry per token, without spaces",
-                "split it into entries",
-            )
-    for module, options in kernel["module_options"].items():
-        if not isinstance(options, Mapping):
-            raise TargetError(
-                f"{place}.module_options.{module}", f"{options!r}", "a map of parameter and value", "write it as a map"
-            )

@@ -72,24 +72,6 @@ def next_boot(ctx: Context) -> Iterator[Finding]:
         )
 
 
-def kept_out(ctx: Context) -> Iterator[Finding]:
-    """Nothing keeps the driver from being loaded by the next boot, or from the next initramfs on."""
-    found = ctx.get("driver.next_boot.kept_out_by")
-    if not isinstance(found, list):
-        yield unread(ctx.node, "whether a blacklist or an argument keeps the driver out")
-    elif found:
-        yield Finding(
-            "fail",
-            ctx.node,
-            "nothing that keeps amdgpu out",
-            ", ".join(map(str, found)),
-            "it is in effect from the next boot on, or from the next initramfs, which a change of the driver makes",
-            "take it out, and make the initramfs anew; or take the node out of the rollout where it is meant",
-        )
-    else:
-        yield passed(ctx.node)
-
-
 def leftovers(ctx: Context) -> Iterator[Finding]:
     """No folder of a ROCm that is not installed any more is left."""
     found = ctx.get("rocm.leftovers")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Settings: command line and module options as the target wants them; ASPM and idle states as AMD advises."""
+"""Settings as the target wants them: command line, module options, sysctl; and arguments that AMD warns of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import (
     Context,
     Finding,
-    name_of,
     passed,
     rows,
     unread,
@@ -150,72 +149,3 @@ def realloc(ctx: Context) -> Iterator[Finding]:
         )
     else:
         yield passed(ctx.node)
-
-
-def aspm(ctx: Context) -> Iterator[Finding]:
-    """ASPM is off on every link, whoever has to see to it."""
-    off = ctx.get("settings.aspm.cmdline_off")
-    states = [
-        (f"{name_of(gpu)} hop {hop.get('bdf')}", name, (hop.get("aspm") or {}).get(name))
-        for gpu in ctx.gpus
-        for hop in rows(gpu.get("link"))
-        for name in ("l0s", "l1")
-    ]
-    active = [f"{subject} {name.upper()}" for subject, name, state in states if state]
-    if active and off:
-        yield Finding(
-            "warn",
-            ctx.node,
-            "ASPM off",
-            f"on at {active[0]} and {len(active) - 1} more",
-            "pcie_aspm=off leaves what the BIOS set and makes the kernel refuse changes",
-            "switch ASPM off in the BIOS; no kernel setting can do it",
-        )
-    elif active:
-        yield Finding(
-            "warn",
-            ctx.node,
-            "ASPM off",
-            f"on at {active[0]} and {len(active) - 1} more",
-            "AMD advises to disable it",
-            "switch ASPM off in the BIOS, and boot with pcie_aspm=off",
-        )
-    elif any(state is None for _subject, _name, state in states):
-        yield unread(ctx.node, "ASPM of every link (the kernel shows it only where it manages ASPM)")
-    else:
-        yield passed(ctx.node)
-
-
-def idle_states(ctx: Context) -> Iterator[Finding]:
-    """Cores may idle deeper than C1: global C-states must not be disabled."""
-    states, disabled = ctx.get("settings.idle.states"), ctx.get("settings.idle.disabled")
-    if states == [] and ctx.get("settings.idle.driver") == "none" and ctx.get("platform.virtual_machine"):
-        # The host of the guest idles its processors.
-        return
-    if not isinstance(states, list) or not isinstance(disabled, list) or None in states:
-        yield unread(ctx.node, "the idle states of the cores")
-        return
-    row = {row["name"]: row for row in ctx.catalog.settings["idle"]}["global_cstates"]
-    deep = [state for state in states if state not in row["shallow"]]
-    if not deep:
-        yield Finding(
-            "warn",
-            ctx.node,
-            "a state deeper than C1",
-            ", ".join(states) or "none",
-            row["note"],
-            "enable Global C-state control in the BIOS, and look for processor.max_cstate on the command line",
-            source=row["source"],
-        )
-    elif all(state in disabled for state in deep):
-        yield Finding(
-            "warn",
-            ctx.node,
-            "a state deeper than C1",
-            f"{', '.join(deep)} disabled by the OS",
-            "allowed for latency, and it costs boost",
-            "`cpupower idle-set -E` enables them again",
-            source=row["source"],
-        )
-    else:
-        yield passed(ctx.node, ", ".join(states))
