@@ -1,40 +1,35 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The memory of a rollout: one SQLite file, one event per line of the story, each carrying the hash of the one before.
-
-Every call opens the file and closes it again: Ansible forks its workers, and a connection (with its locks) that lives
-through a fork breaks the file.
-"""
+"""The memory of a rollout: one SQLite file, an event per line of the story, each with the hash of the one before."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain, lease, states
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.chain import LedgerError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain, lease, ledger_file, ledger_schema, states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger_schema import Database, LedgerError
 
-BUSY_SECONDS = 60.0
 TAIL = 2000  # events that open() proves: each task opens the file, and a fleet of 1,000 nodes writes some 25,000
+FRESH = 20  # a lease is prolonged once so many parts of its length are gone: not every event has to write it
 
 # The first snapshot since the node was last proven to be the old one: a resumed node is snapshotted half changed.
 SNAPSHOT = """SELECT data FROM events e
     WHERE e.node = {node} AND e.state = 'snapshotted' AND e.kind = 'outcome' AND e.id > coalesce(
     (SELECT max(id) FROM events r WHERE r.node = e.node AND r.state = 'restored' AND r.kind = 'outcome'), 0)
     ORDER BY e.id LIMIT 1"""
+STANDING = """SELECT * FROM events WHERE node IS NULL AND kind = 'note' AND data LIKE '{"by": %"order": %'
+    ORDER BY id DESC LIMIT 1"""
 
 ROW = ("wave", "state", "updated_at", "reason")
+ROLLOUT_ORDERS = ("pause", "resume", "abort")
+
 
 Result = TypeVar("Result")
 
@@ -61,13 +56,7 @@ class Ledger:
         :raises LedgerError: there is one already, or the file cannot be written.
         """
         ledger = cls(path, clock, alive)
-        try:
-            ledger._create(plan, owner)
-        except (OSError, sqlite3.Error) as error:
-            if os.path.isfile(ledger.path):
-                raise LedgerError(ledger.path, "there is a ledger already", "none yet", "open it to go on") from error
-            fix = "look at the disk and its rights"
-            raise LedgerError(ledger.path, f"cannot be written: {error}", "a new ledger", fix) from error
+        ledger_file.create(ledger.path, lambda db: chain.begin(db, plan, owner, lease.iso(clock())))
         return ledger
 
     @classmethod
@@ -76,41 +65,102 @@ class Ledger:
     ) -> Ledger:
         """An existing ledger. Its form and last events are proven here, all events by ``take_lease``.
 
-        :raises LedgerError: missing, not a ledger, of another schema, damaged, or empty; nothing is touched.
+        One of an older schema is read as it is; the first write brings it to this one, with a copy kept beside it.
+
+        :raises LedgerError: missing, not a ledger, of a newer schema, damaged, or empty; nothing is touched.
         """
         ledger = cls(path, clock, alive)
-        chain.check_header(ledger.path)
+        ledger_schema.check_header(ledger.path)
         faults = ledger._read(lambda db: chain.faults(db, TAIL))
         if faults:
             raise chain.broken(ledger.path, faults)
         return ledger
 
-    def take_lease(self, owner: Mapping[str, Any], ttl: float) -> int:
+    @classmethod
+    def at(cls, path: str | Path) -> Ledger:
+        """The same without a proof of what is in it, for ``still_ours``, which has to be quick."""
+        return cls(path, time.time, lease.pid_alive)
+
+    @staticmethod
+    def verify(path: str | Path) -> list[str]:
+        """What is wrong with a ledger, also one that does not open: sentences that name the row; empty for nothing."""
+        try:
+            ledger_schema.check_header(os.path.abspath(path))
+            return ledger_file.read(os.path.abspath(path), lambda db: chain.faults(db, None))
+        except LedgerError as error:
+            return [error.seen]
+
+    def take_lease(self, owner: Mapping[str, Any], ttl: float, takeover: bool = False, reason: str = "") -> int:
         """The epoch under which ``owner`` ({who, host, pid}) may write for ``ttl`` seconds; each write prolongs it.
 
-        :raises LeaseHeld: another controller is at work. LedgerError: the chain is broken.
+        :param takeover: also from a controller that seems to be at work, for one that died with its machine. The
+            ``reason`` is wanted then, and kept.
+        :raises LeaseHeld: another controller is at work. LedgerError: the chain is broken, or no reason.
         """
         faults = self.verify_chain()
         if faults:
             raise chain.broken(self.path, faults)
+        if takeover and not reason.strip():
+            raise LedgerError(self.path, "a takeover without a reason", "why the other controller cannot be alive")
 
-        def change(db: sqlite3.Connection) -> int:
+        def change(db: Database) -> int:
             now = self._clock()
             before = _lease(db)
-            taken = lease.take(before, owner, ttl, now, self._alive, self.path)
-            _keep(db, taken)
+            taken = lease.take(before, owner, ttl, now, self._alive, self.path, by_force=takeover)
+            self._keep(db, taken)
             if before is None or before.epoch != taken.epoch:
-                reason = f"{taken.who} on {taken.host} (process {taken.pid}) has the lease"
-                chain.append(db, at=lease.iso(now), epoch=taken.epoch, kind="note", reason=reason)
+                forced = takeover and before is not None and before.expires_at > now
+                over = f", taken over from {lease.name(before)}: {reason}" if forced and before else ""
+                chain.append(db, at=lease.iso(now), epoch=taken.epoch, kind="note",
+                             reason=masked(f"{lease.name(taken)} has the lease{over}"))
             return taken.epoch
 
         return self._write(change)
 
     def release_lease(self, epoch: int) -> None:
         """Give the lease back; StaleController if it is not ours."""
-        def change(db: sqlite3.Connection) -> None:
-            _keep(db, lease.renew(_lease(db), epoch, self._clock(), self.path)._replace(expires_at=0.0))
+        def change(db: Database) -> None:
+            self._keep(db, lease.renew(_lease(db), epoch, self._clock(), self.path)._replace(expires_at=0.0))
         self._write(change)
+
+    def still_ours(self, epoch: int) -> None:
+        """Pass if this controller may act; to be asked right before a node is touched.
+
+        A controller that was frozen between its intent and its act finds out here. One read, and a write only where
+        half of the lease is gone, so that nobody takes it while the act is under way.
+
+        :raises StaleController: another controller took over.
+        """
+        held, now = self._read(_lease), self._clock()
+        if lease.renew(held, epoch, now, self.path) and held and held.expires_at < now + held.ttl / 2:
+            self._write(lambda db: self._enter(db, epoch))
+
+    def order(self, owner: Mapping[str, Any], action: str, reason: str) -> int:
+        """Write what an operator wants of the whole rollout: ``pause``, ``resume`` or ``abort``; the event's number.
+
+        It needs no lease, so that it can be given while a controller is at work, and moves no node: the gate obeys it.
+
+        :raises LedgerError: another order, or no reason.
+        """
+        if action not in ROLLOUT_ORDERS or not reason.strip():
+            raise LedgerError(self.path, f"the order {action!r}, because {reason!r}",
+                              f"one of {', '.join(ROLLOUT_ORDERS)}, and a reason")
+        text = chain.plain({"by": f"{owner['who']} on {owner['host']}", "order": action}, self.path)
+
+        def change(db: Database) -> int:
+            held = _lease(db)
+            return chain.append(db, at=lease.iso(self._clock()), epoch=held.epoch if held else 0, kind="note",
+                                reason=masked(reason), data=text)
+
+        return self._write(change)
+
+    def standing(self) -> dict[str, Any] | None:
+        """The order that stands: ``order`` (pause or abort), ``by``, ``at``, ``reason``. None if none, or resumed."""
+        row = self._read(lambda db: db.execute(STANDING).fetchone())
+        said = chain.event(row, self.path) if row else None
+        if said is None or said["data"]["order"] == "resume":
+            return None
+        return {**said["data"], "at": said["at"], "reason": said["reason"]}
 
     def record(
         self, epoch: int, node: str, state: str, kind: str = "outcome", reason: str = "",
@@ -120,16 +170,16 @@ class Ledger:
 
         An outcome moves the node to ``state``; an intent does so only for a state that is work (states.WORK).
 
-        :raises StateError: no such step. StaleController: another controller took over. LedgerError: unknown node, a
-            secret in ``data``, or data that is not plain.
+        :raises StateError: no such step, an order without a reason, or no snapshot to go back to. StaleController:
+            another controller took over. LedgerError: unknown node, a secret in ``data``, or data that is not plain.
         """
         if kind not in ("intent", "outcome"):
             raise LedgerError(self.path, f"an event of kind {kind!r} for {node}", "intent or outcome")
         text = chain.plain(data or {}, f"{self.path}: {state} of {node}")
 
-        def change(db: sqlite3.Connection) -> int:
+        def change(db: Database) -> int:
             at = self._enter(db, epoch)
-            states.advance(_state(db, node, self.path), state, action)
+            _permit(db, node, states.advance(_state(db, node, self.path), state, action), reason)
             if kind == "outcome" or state in states.WORK:
                 db.execute("UPDATE nodes SET state = ?, updated_at = ?, reason = ? WHERE node = ?",
                            (state, at, masked(str(reason)), node))
@@ -142,7 +192,7 @@ class Ledger:
         """Write something about a node, or about the whole rollout (None), that moves nothing; the event's number."""
         text = chain.plain(data or {}, f"{self.path}: note on {node or 'the rollout'}")
 
-        def change(db: sqlite3.Connection) -> int:
+        def change(db: Database) -> int:
             at = self._enter(db, epoch)
             if node is not None:
                 _state(db, node, self.path)
@@ -166,7 +216,7 @@ class Ledger:
         """The events of a node, or all of them, in the order in which they were written."""
         query = "SELECT * FROM events" + (" WHERE node = ?" if node else "") + " ORDER BY id"
         rows = self._read(lambda db: db.execute(query, (node,) if node else ()).fetchall())
-        return [{**dict(row), "data": json.loads(row["data"])} for row in rows]
+        return [chain.event(row, self.path) for row in rows]
 
     def snapshot_of(self, node: str) -> dict[str, Any] | None:
         """What the rollback of a node goes back to, None where nothing was kept."""
@@ -194,106 +244,51 @@ class Ledger:
         """What is wrong with the events and with what the nodes table says of them; empty for an intact ledger."""
         return self._read(lambda db: chain.faults(db, None))
 
-    def _create(self, plan: Mapping[str, Any], owner: Mapping[str, Any] | None) -> None:
-        directory = os.path.dirname(self.path)
-        if not os.path.isdir(directory):
-            os.makedirs(directory)
-            os.chmod(directory, 0o755)  # whatever the umask: colleagues may look at a rollout
-        handle, draft = tempfile.mkstemp(prefix=".ledger-", dir=directory)
-        os.close(handle)
-        try:
-            os.chmod(draft, 0o644)
-            with closing(_connect(f"file:{quote(draft)}?mode=rw")) as db:
-                db.execute("PRAGMA journal_mode = WAL")
-                _fill(db, plan, owner, lease.iso(self._clock()))
-            os.link(draft, self.path)
-        finally:
-            os.unlink(draft)
-        _sync(directory)
-
-    def _enter(self, db: sqlite3.Connection, epoch: int) -> str:
+    def _enter(self, db: Database, epoch: int) -> str:
         """Check the right to write and prolong it; the time of the event."""
-        now = self._clock()
-        _keep(db, lease.renew(_lease(db), epoch, now, self.path))
+        now, held = self._clock(), _lease(db)
+        fresh = lease.renew(held, epoch, now, self.path)
+        self._bring_up(db)
+        if held is None or fresh.expires_at - held.expires_at >= held.ttl / FRESH:
+            self._keep(db, fresh)
+        last = db.execute("SELECT at FROM events ORDER BY id DESC LIMIT 1").fetchone()
+        odd = lease.clock_fault(last["at"], held or fresh, now)
+        if odd:
+            chain.append(db, at=lease.iso(now), epoch=epoch, kind="note", reason=odd)
         return lease.iso(now)
 
-    def _write(self, change: Callable[[sqlite3.Connection], Result]) -> Result:
-        def transact(db: sqlite3.Connection) -> Result:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                result = change(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            return result
-        return self._read(transact)
+    def _keep(self, db: Database, held: lease.Lease) -> None:
+        self._bring_up(db)
+        row = (*held[:4], *(float(value) for value in held[4:]))  # as they will be read again
+        seal = ledger_schema.lease_seal(row)
+        db.execute("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, seal))
 
-    def _read(self, query: Callable[[sqlite3.Connection], Result]) -> Result:
-        end = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                with closing(_connect(_uri(self.path))) as db:
-                    return query(db)
-            except sqlite3.Error as error:
-                # Some ways of being busy (another process recovers or removes the WAL) do not wait for the timeout.
-                if not _is_busy(error) or time.monotonic() > end:
-                    raise chain.unreadable(self.path, error) from error
-            threading.Event().wait(0.02)
+    def _bring_up(self, db: Database) -> None:
+        ledger_schema.migrate(db, self.path, lambda copy: ledger_file.keep_copy(self.path, copy))
+
+    def _write(self, change: Callable[[Any], Result]) -> Result:
+        return ledger_file.write(self.path, change)
+
+    def _read(self, query: Callable[[Any], Result]) -> Result:
+        return ledger_file.read(self.path, query)
 
 
-def _connect(uri: str) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-    db.row_factory = sqlite3.Row
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    return db
-
-
-def _uri(path: str) -> str:
-    """Read-write where that is allowed; else a look that needs no lock file, so that colleagues can see the status."""
-    name = f"file:{quote(path)}"
-    if os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK):
-        return name + "?mode=rw"
-    return name + ("?mode=ro" if os.path.exists(path + "-wal") else "?mode=ro&immutable=1")
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error))
-
-
-def _fill(db: sqlite3.Connection, plan: Mapping[str, Any], owner: Mapping[str, Any] | None, at: str) -> None:
-    text = json.dumps(plan, sort_keys=True)
-    by = f" by {owner.get('who')} on {owner.get('host')}" if owner else ""
-    db.executescript("BEGIN;" + chain.SCHEMA)
-    db.execute("INSERT INTO rollout VALUES (1, ?, ?, ?)", (str(plan["plan_id"]), at, text))
-    rows = [(node, int(row["wave"]), "planned", at, "") for node, row in plan["nodes"].items()]
-    db.executemany("INSERT INTO nodes VALUES (?, ?, ?, ?, ?)", rows)
-    chain.append(db, at=at, epoch=0, kind="note", reason=f"rollout {plan['plan_id']} begun{by}",
-                 data=chain.plan_seal(text))
-    db.execute("COMMIT")
-
-
-def _state(db: sqlite3.Connection, node: str, path: str) -> str:
+def _state(db: Database, node: str, path: str) -> str:
     row = db.execute("SELECT state FROM nodes WHERE node = ?", (node,)).fetchone()
     if row is None:
         raise LedgerError(path, f"{node} is not part of this rollout", "a node of its plan", "make a new plan for it")
     return str(row["state"])
 
 
-def _lease(db: sqlite3.Connection) -> lease.Lease | None:
+def _lease(db: Database) -> lease.Lease | None:
     row = db.execute("SELECT owner, host, pid, epoch, since, expires_at, ttl FROM lease").fetchone()
     return None if row is None else lease.Lease(*row)
 
 
-def _keep(db: sqlite3.Connection, held: lease.Lease) -> None:
-    db.execute("INSERT OR REPLACE INTO lease VALUES (1, ?, ?, ?, ?, ?, ?, ?)", held)
-
-
-def _sync(directory: str) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _permit(db: Database, node: str, edge: states.Edge | None, reason: str) -> None:
+    """What the edge asks for besides being one."""
+    if edge and edge.kind == "named" and not reason.strip():
+        raise states.StateError(f"state {edge.source}", f"{edge.action} of {node} without a reason", "a reason")
+    if edge and edge.guard == "snapshot" and not db.execute(SNAPSHOT.format(node="?"), (node,)).fetchone():
+        raise states.StateError(f"state {edge.source}", f"{node} has no snapshot to go back to", "a snapshot",
+                                "a node that was not changed needs no way back")

@@ -71,6 +71,51 @@ def test_a_slow_controller_goes_on_after_its_lease_ran_out_if_nobody_took_over()
     assert lease.renew(take(None, ANNA), 1, T + 500, "x").expires_at == T + 560
 
 
+def test_an_operator_who_knows_that_the_other_controller_is_gone_takes_its_lease_by_force():
+    taken = lease.take(take(None, ANNA), BOB_AWAY, 60.0, T + 1, lambda pid: True, "x", by_force=True)
+    assert (taken.who, taken.epoch, taken.since) == ("bob", 2, T + 1)
+    with pytest.raises(StaleController, match="bob on ctl2"):
+        lease.renew(taken, 1, T + 2, "x")
+
+
+def test_force_changes_nothing_for_who_has_the_lease_already():
+    assert lease.take(take(None, ANNA), ANNA, 60.0, T + 1, lambda pid: True, "x", by_force=True).epoch == 1
+
+
+def test_a_clock_that_was_set_back_takes_no_lease_away_from_its_owner():
+    held = take(None, ANNA)
+    assert lease.renew(held, 1, T - 3600, "x").expires_at == held.expires_at
+    assert take(held, ANNA, now=T - 3600).expires_at == held.expires_at
+
+
+def test_who_asks_with_a_clock_that_is_behind_is_told_that_one_of_the_two_is_wrong():
+    with pytest.raises(LeaseHeld, match=r"last sign of life is 3600 s ahead, so one of the two clocks is wrong"):
+        take(take(None, ANNA), BOB_AWAY, now=T - 3600)
+    with pytest.raises(LeaseHeld) as caught:
+        take(take(None, ANNA), BOB_AWAY, now=T - lease.SLACK)
+    assert "clocks" not in str(caught.value)
+
+
+def test_a_clock_that_was_set_forward_takes_over_and_the_other_is_fenced_off():
+    taken = take(take(None, ANNA), BOB_AWAY, now=T + 86400)
+    assert taken.epoch == 2
+    with pytest.raises(StaleController):
+        lease.renew(taken, 1, T + 1, "x")
+
+
+@pytest.mark.parametrize("last, now, odd", [
+    (T, T + 1, ""), (T, T - 30, ""), (T, T + 100, ""), (T, T - 120, "the clock went back: it is 120 s behind"),
+    (T, T + 180, "the lease had run out 120 s ago and nobody took over"),
+])
+def test_what_is_odd_about_the_clock_is_said(last, now, odd):
+    assert lease.clock_fault(lease.iso(last), take(None, ANNA), now).startswith(odd)
+    assert bool(lease.clock_fault(lease.iso(last), take(None, ANNA), now)) is bool(odd)
+
+
+def test_a_time_is_read_as_it_was_written():
+    assert lease.seconds(lease.iso(T + 0.25)) == T + 0.25
+
+
 @pytest.mark.parametrize("current, epoch, seen", [
     (None, 1, "no controller holds the lease"),
     (take(None, ANNA)._replace(expires_at=0.0), 1, "was given back"),

@@ -232,8 +232,20 @@ DAMAGE = {
     "UPDATE rollout SET plan = '{}';": "the plan is not the one",
     "UPDATE events SET data = 'no json' WHERE id = 1;": "event 1 does not match its hash",
     "DELETE FROM rollout;": "there is no rollout in it",
-    "DROP TABLE events;": "no such table: events",
-    "PRAGMA user_version = 9;": r"not a ledger of schema 1 \(kind 0x464c4f31, schema 9\)",
+    "DROP TABLE events;": "events is not what it should be",
+    "PRAGMA user_version = 9;": r"written by a newer version of the collection \(schema 9\); nothing was touched",
+    "PRAGMA user_version = 0;": r"not a ledger \(kind 0x464c4f31, schema 0\)",
+    "UPDATE events SET data = x'00' WHERE id = 4;": "event 4 does not match its hash",
+    "UPDATE events SET reason = CAST(x'80' AS TEXT) WHERE id = 4;": "event 4 does not match its hash",
+    "UPDATE events SET hash = 'x' WHERE id = 4;": "event 4 does not match its hash",
+    "UPDATE events SET prev_hash = 'x' WHERE id = 4;": "event 4 does not follow the one before it",
+    "UPDATE lease SET expires_at = 9e12;": "the lease of 'anna' does not match its seal",
+    "UPDATE lease SET seal = 'x';": "the lease of 'anna' does not match its seal",
+    "UPDATE rollout SET plan_id = 'x';": "the id or the date of the rollout",
+    "UPDATE rollout SET created_at = 'x';": "the id or the date of the rollout",
+    "UPDATE nodes SET node = 'g99' WHERE node = 'g02';": "g02 is not there, but",
+    "CREATE TABLE more (x);": "more is not what it should be",
+    "DROP INDEX events_by_node;": "events_by_node is not what it should be",
     "PRAGMA application_id = 7;": "not a ledger",
 }
 
@@ -254,7 +266,7 @@ FILES = {
     "half a header": (b"SQLite fo", "is cut short"),
     "header only": (b"SQLite format 3\0" + bytes(30), "is cut short|is not a database"),
     "a text": (b"state: in_service\n" * 20, "is not a database"),
-    "another database": ("sqlite", "not a ledger of schema 1"),
+    "another database": ("sqlite", r"a database, but not a ledger \(kind 0x0, schema 0\)"),
 }
 
 
