@@ -12,7 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, fence
 
 READ_BOOT = "cat /proc/sys/kernel/random/boot_id /proc/uptime /proc/sys/kernel/osrelease"
 
@@ -26,6 +26,7 @@ class ActionModule(action.FleetAction):
         "command": {"type": "str", "default": "shutdown -r now"},
         "poll": {"type": "float", "default": 2.0},
         "answers": {"type": "int", "default": 5},
+        "rollout": {"type": "dict"},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
@@ -34,6 +35,7 @@ class ActionModule(action.FleetAction):
         before = self._read_boot()
         if self.checking:
             return {"changed": True, "rebooted": False, "boot_id_before": before.boot_id}
+        fence.still_ours(args["rollout"])
         ordered = time.monotonic()
         self._order(node, args["command"])
         after = self._wait(node, before, ordered, args)

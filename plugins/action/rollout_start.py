@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +26,24 @@ class ActionModule(action.FleetAction):
         "rollout": {"type": "str"},
         "nodes": {"type": "list", "elements": "str", "required": True},
         "incident": {"type": "bool", "default": False},
+        "takeover": {"type": "str", "default": ""},
         "fleet_dir": action.FLEET_DIR,
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        start = self._rollback if args["mode"] == "rollback" else self._upgrade
-        plan, directory, waves = start(args)
-        kept = directory / "plan.json"
+        plan, directory, waves = (self._rollback if args["mode"] == "rollback" else self._upgrade)(args)
+        kept, order = directory / "plan.json", [*chain(*waves)]
         facts = {
             "mode": args["mode"],
             "plan_id": plan["plan_id"],
             "dir": str(directory) if kept.exists() else None,
             "plan": str(kept) if kept.exists() else os.path.abspath(args["plan"]),
-            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args["mode"], waves),
+            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args, waves),
             "waves": waves,
-            "order": [node for wave in waves for node in wave],
+            "order": order,
             "sizes": [len(wave) for wave in waves],
         }
-        left = f"left to do: {len(facts['order'])} nodes, {len(waves)} waves"
-        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: {left}.")
+        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: left to do: {len(order)} nodes, {len(waves)} waves.")
         return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
 
     def _upgrade(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
@@ -71,10 +71,10 @@ class ActionModule(action.FleetAction):
         return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod
-    def _open(directory: Path, policy: dict[str, Any], mode: str, waves: list[list[str]]) -> int:
+    def _open(directory: Path, policy: dict[str, Any], args: dict[str, Any], waves: list[list[str]]) -> int:
         # each write renews the lease; the longest silences are a drain and a reboot
         ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
         ledger = Ledger.open(rollout.ledger_path(directory))
-        epoch = ledger.take_lease(action.owner(), ttl=ttl)
-        ledger.note(epoch, None, f"{mode} begins", {"mode": mode, "nodes": [node for wave in waves for node in wave]})
+        epoch = ledger.take_lease(action.owner(), ttl, takeover=bool(args["takeover"]), reason=args["takeover"])
+        ledger.note(epoch, None, f"{args['mode']} begins", {"mode": args["mode"], "nodes": [*chain(*waves)]})
         return epoch

@@ -35,12 +35,18 @@ options:
     description: So many answers of the new boot in a row are wanted, since sshd may go once more while the node starts.
     type: int
     default: 5
+  rollout:
+    description:
+      - The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start). With it the reboot is ordered only while the
+        lease of the rollout is still in the hands of this controller, even where it stood still since its intent.
+    type: dict
 """
 
 EXAMPLES = r"""
 - name: Reboot
   fleetops.instinct.node_reboot:
     timeout: 1200
+    rollout: "{{ fleet_rollout }}"
 """
 
 RETURN = r"""

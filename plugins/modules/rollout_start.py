@@ -43,6 +43,12 @@ options:
     description: Roll back all nodes at once instead of in waves.
     type: bool
     default: false
+  takeover:
+    description:
+      - Why the controller that holds the lease of this rollout cannot be alive, for instance since its machine is gone.
+        The lease is taken from it then, and the ledger keeps the reason. Without one a lease in force is never taken.
+    type: str
+    default: ''
 """
 
 EXAMPLES = r"""
