@@ -89,7 +89,7 @@ def fleet(inventory: str | None) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure and print, then what the facts, the report of 2,000 nodes and the planner cost, which have limits."""
+    """Measure and print, then what has limits of its own: the facts, the report of 2,000 nodes, the planner, the ledger."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("inventory", nargs="?")
     parser.add_argument("--target", type=Path, help="default: target-7.0.2.yml beside the inventory")
@@ -98,7 +98,7 @@ def main() -> None:
     with fleet(options.inventory) as inventory, tempfile.TemporaryDirectory(prefix="bench-audit-") as scratch:
         target = (options.target or Path(inventory).parent / "target-7.0.2.yml").resolve()
         print(table(measure(commands(inventory, target, scratch), options.rounds)), flush=True)
-    names = ("node_facts.py", "report.py", "plan_10000.py")
+    names = ("node_facts.py", "report.py", "plan_10000.py", "ledger.py")
     others = [subprocess.call([sys.executable, str(HERE / name)]) for name in names]
     sys.exit(max(others))
 
