@@ -89,7 +89,7 @@ def fleet(inventory: str | None) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure and print, then what has limits of its own: the facts, the report of 2,000 nodes, the planner, the ledger."""
+    """Measure and print, then what has limits of its own: facts, the report of 2,000 nodes, planner, ledger."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("inventory", nargs="?")
     parser.add_argument("--target", type=Path, help="default: target-7.0.2.yml beside the inventory")
