@@ -70,7 +70,8 @@ def shadowing(ctx: Context) -> Iterator[Finding]:
             else "no pin prefers AMD's, so the distribution's win or mix with them"
         )
         fix = "remove them, or let the rollout's rocm step pin AMD's repository and bring its own"
-        yield Finding(verdict, ctx.node, "AMD's packages alone", told, why, fix, move="needs_step")
+        move = "blocked" if pins else "needs_step"
+        yield Finding(verdict, ctx.node, "AMD's packages alone", told, why, fix, move)
 
 
 def repositories(ctx: Context) -> Iterator[Finding]:

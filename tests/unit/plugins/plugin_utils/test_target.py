@@ -163,3 +163,48 @@ def test_credentials_in_a_target_are_refused_without_being_repeated(tmp_path, se
 def test_credentials_anywhere_else_in_a_target_are_refused_too(tmp_path):
     document = target_document(MI300X=wanted(kernel={"cmdline": ["x=1", "root=http://me:tweety@m/x"]}))
     assert "products.MI300X.kernel.cmdline[1]: root=http://***@m/x has" in refused(tmp_path, document)
+
+
+@pytest.mark.parametrize("token", ["idle=poll", "idle=halt", "cpuidle.off=1"])
+def test_folklore_12_an_argument_that_keeps_every_core_awake_is_refused_with_the_reason(tmp_path, token):
+    message = refused(tmp_path, target_document(MI300X=wanted(kernel={"cmdline": ["iommu=pt", token]})))
+    assert "global C-states must stay enabled" in message
+    assert "processor.max_cstate=1" in message
+
+
+@pytest.mark.parametrize("value", ["Disabled", "disable", "Off", "No C-states"])
+def test_folklore_12_global_c_states_cannot_be_wished_away(tmp_path, value):
+    message = refused(tmp_path, target_document(MI300X=wanted(bios={"global_cstate": value})))
+    assert "products.MI300X.bios.global_cstate" in message
+    assert "boost needs idle cores in C2" in message
+    assert "df_cstates" in message
+
+
+@pytest.mark.parametrize("token", ["processor.max_cstate=0", "processor.max_cstate=1"])
+def test_leaving_c2_out_by_the_operating_system_is_no_reason_to_refuse(tmp_path, token):
+    document = target_document(MI300X=wanted(kernel={"cmdline": [token]}, bios={"df_cstates": "Disabled"}))
+    target = load_target(write_target(tmp_path, document), CATALOG)
+    assert target["products"]["MI300X"]["kernel"]["cmdline"] == [token]
+
+
+@pytest.mark.parametrize(
+    ("row", "place", "words"),
+    [
+        ({"bios": {"global_cstates": "Enabled"}}, "bios.global_cstates", "'global_cstate' (nearest)"),
+        ({"bios": {"iommu": True}}, "bios.iommu", "put it in quotes"),
+        ({"containers": [{"image": "x"}]}, "containers.0.rocm", "is missing"),
+        ({"containers": [{"image": "x", "rocm": "6.2.44"}]}, "containers.0.rocm", "'6.2.4' (nearest)"),
+        ({"containers": [{"image": "x", "rocm": 7.1}]}, "containers.0.rocm", "put it in quotes"),
+        ({"containers": ["x"]}, "containers", "dict"),
+    ],
+)
+def test_a_bios_item_or_an_image_that_is_wrong_is_refused_at_its_place(tmp_path, row, place, words):
+    message = refused(tmp_path, target_document(MI300X=wanted(**row)))
+    assert f"products.MI300X.{place}" in message
+    assert words in message
+
+
+def test_an_image_keeps_the_release_by_its_whole_number(tmp_path):
+    document = target_document(MI300X=wanted(containers=[{"image": "x", "rocm": "7.0"}]))
+    target = load_target(write_target(tmp_path, document), CATALOG)
+    assert target["products"]["MI300X"]["containers"] == [{"image": "x", "rocm": "7.0.0"}]
