@@ -28,6 +28,7 @@ TABLES = ("rollout", "nodes", "events", "lease")
 START = "0" * 64
 LEAST = -(1 << 63)  # of a number in SQLite: a whole proof leaves out no row, whatever its number
 FIELDS = ("id", "at", "epoch", "node", "kind", "state", "action", "reason", "data", "prev_hash")
+ENCODER = json.JSONEncoder(default=repr)  # a damaged value may be of any type
 SECRET = re.compile(r"passw|token|secret|credential|api_?key|private_?key", re.IGNORECASE)
 
 
@@ -104,7 +105,7 @@ def append(
 
 def hash_of(row: Any) -> str:
     """The hash that an event of these fields has; ``data`` is the text that is kept."""
-    return digest(json.dumps([row[name] for name in FIELDS], default=repr))
+    return digest(ENCODER.encode([row[name] for name in FIELDS]))
 
 
 def event(row: Any, subject: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._credentials imp
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain, lease, ledger_file, ledger_schema, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger_schema import Database, LedgerError
 
-TAIL = 2000  # events that open() proves: each task opens the file, and a fleet of 1,000 nodes writes some 25,000
+TAIL = 500  # events that open() proves: each task opens the file, and a fleet of 1,000 nodes writes some 25,000
 FRESH = 20  # a lease is prolonged once so many parts of its length are gone: not every event has to write it
 
 # The first snapshot since the node was last proven to be the old one: a resumed node is snapshotted half changed.
