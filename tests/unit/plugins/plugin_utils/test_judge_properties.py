@@ -169,9 +169,9 @@ def read_by_deciding_rules(sample, target):
 
 # Only a message names the version of the package. That a device answers, its speed and width prove as well: only what
 # is known to be gone counts. A file of a module is not read where modules are compressed: then its version decides, and
-# driver.pending says what that leaves open. The system counts only where a known-bad combination names one. The kernel's
-# own compiler is only warned of, what an initramfs holds is read only where that is asked for, and that nothing enforces
-# Secure Boot a loaded module that nobody signed proves as well.
+# driver.pending says what that leaves open. The system counts only where a known-bad combination names one. The
+# kernel's own compiler is only warned of, what an initramfs holds is read only where that is asked for, and that
+# nothing enforces Secure Boot a loaded module that nobody signed proves as well.
 TOLD_ONLY = {
     ("driver", "packages", "amdgpu-dkms", "version"),
     ("driver", "loaded_is_installed"),
