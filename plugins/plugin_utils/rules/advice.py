@@ -39,9 +39,10 @@ def verdict_of(row: Mapping[str, Any]) -> str:
 
 def settings(ctx: Context) -> Iterator[Finding]:
     """What the BIOS and the operating system set is what AMD advises for the product and the processor."""
-    for row in [*ctx.catalog.bios, *ctx.catalog.settings["os"]]:
-        if row["severity"] != "info" and row["reads"] and applies(ctx, row) is not False:
-            yield from _setting(ctx, row, any(row is other for other in ctx.catalog.bios))
+    for bios, rows in ((True, ctx.catalog.bios), (False, ctx.catalog.settings["os"])):
+        for row in rows:
+            if row["severity"] != "info" and row["reads"] and applies(ctx, row) is not False:
+                yield from _setting(ctx, row, bios)
 
 
 def _setting(ctx: Context, row: Mapping[str, Any], bios: bool) -> Iterator[Finding]:
