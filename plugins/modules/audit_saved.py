@@ -16,8 +16,8 @@ extends_documentation_fragment:
 description:
   - Reads a folder of files C(NAME.json), judges each on the controller against a target, and keeps the records below
     O(fleet_dir) as M(fleetops.instinct.audit_node) does. Nothing is connected to.
-  - A file holds the facts of M(fleetops.instinct.node_facts), as the audit keeps them in C(facts) of O(fleet_dir) or as a
-    task returned them, or a machine that M(fleetops.instinct.record_node) wrote, whose facts are gathered here.
+  - A file holds the facts of M(fleetops.instinct.node_facts), as the audit keeps them in C(facts) of O(fleet_dir) or as
+    a task returned them, or a machine that M(fleetops.instinct.record_node) wrote, whose facts are gathered here.
   - A file that cannot be used makes its node unknown, with the reason. It never ends the task.
 options:
   facts_from:

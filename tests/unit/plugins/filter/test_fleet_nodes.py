@@ -31,7 +31,7 @@ def test_a_limit_that_leaves_some_of_the_group_is_no_error(limited):
 
 @pytest.mark.parametrize("saved", [False, True])
 def test_a_limit_that_leaves_nothing_of_the_group_is_one_even_where_facts_were_saved(saved):
-    with pytest.raises(AnsibleFilterError, match="bad_input.*no host that --limit leaves.*fix: .*: a, b, c [.]{3}"):
+    with pytest.raises(AnsibleFilterError, match=r"bad_input.*no host that --limit leaves.*fix: .*: a, b, c [.]{3}"):
         fleet_nodes({"fleet": ["a", "b", "c", "d"]}, "fleet", ["x"], saved=saved)
 
 
