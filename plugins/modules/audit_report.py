@@ -32,8 +32,8 @@ options:
     type: path
   forms:
     description:
-      - Where to write the result as a page for the browser, as JUnit XML and as Markdown. The page goes to C(audit.html)
-        below O(fleet_dir) where it is not given, the others only to where a path is given.
+      - Where to write the result as a page for the browser, as JUnit XML and as Markdown. The page goes to
+        C(audit.html) below O(fleet_dir) where it is not given, the others only to where a path is given.
     type: dict
     suboptions:
       html:
