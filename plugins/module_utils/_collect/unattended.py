@@ -58,7 +58,9 @@ def unattended(reading: Reading, manager: str | None) -> list[dict] | None:
 
 def apt_settings(text: str, file: str = "") -> list[Setting]:
     """The values in a file of apt's configuration, in order; an item of a list has the name of the list."""
-    found, scopes, words = [], [""], []
+    found: list[Setting] = []
+    words: list[tuple[str, bool]] = []
+    scopes = [""]
     for match in _TOKEN.finditer(text):
         quoted, sign, word = match.groups()
         if sign == "{":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -105,3 +106,20 @@ def test_credentials_in_options_of_a_repository_are_left_out(path):
     text = "[rocm]\nusername = bob\npassword=hunter2\n  more\nproxy_password: hunter3\nenabled=1\n"
     left = anonymised({"files": {path: text}, "links": {}, "commands": {}}, "salt")["files"][path]
     assert left == "[rocm]\nusername =***\npassword=***\nproxy_password:***\nenabled=1\n"
+
+
+def test_a_key_that_is_enrolled_still_is_and_no_longer_names_the_machine():
+    variables = "/sys/firmware/efi/efivars"
+    key = b"0\x82\xffgpunode7 Secure Boot Module Signature key"
+    files = {
+        "/proc/sys/kernel/hostname": "gpunode7\n",
+        f"{variables}/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c": "\x06\0\0\0\x01",
+        f"{variables}/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23": {
+            "base64": base64.b64encode(b"()" + key).decode()
+        },
+        "/var/lib/shim-signed/mok/MOK.der": {"base64": base64.b64encode(key).decode()},
+    }
+    sent = Recording(anonymised({"files": files, "links": {}, "commands": {}}, "salt"))
+    facts = gather(sent, ["node", "driver"])
+    assert (facts["node"]["secure_boot"], facts["driver"]["build"]["key_enrolled"]) == (True, True)
+    assert b"gpunode7" not in sent.read_bytes("/var/lib/shim-signed/mok/MOK.der")
