@@ -103,8 +103,12 @@ def connect(uri: str) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     db.row_factory = sqlite3.Row
     db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
+    try:
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        db.close()  # left to the garbage collector it would close, and touch the file, at any later time
+        raise
     return db
 
 

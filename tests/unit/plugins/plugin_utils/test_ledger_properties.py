@@ -87,7 +87,7 @@ def written(tmp_path_factory):
 
 def fresh(path, copy):
     for name in copy.parent.glob("*"):
-        name.unlink()
+        name.unlink(missing_ok=True)
     shutil.copy(path, copy)
 
 
