@@ -30,8 +30,8 @@ options:
     type: path
   catalog:
     description:
-      - What a site lays over the catalog, a YAML file or a folder of them. The one that the plan was made with where it is
-        not given.
+      - What a site lays over the catalog, a YAML file or a folder of them. The one that the plan was made with where
+        it is not given.
     type: path
   rollout:
     description: The plan id of the rollout to roll back; the newest one where it is not given.
