@@ -19,6 +19,7 @@ import pytest
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import ledger as ledger_file
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import ledger_file as ledger_store
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.chain import LedgerError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import LeaseHeld, StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
@@ -395,6 +396,15 @@ def test_a_copy_of_the_ledger_is_as_good_as_the_ledger(ledger, epoch, tmp_path):
     ledger.record(epoch, "g01", "admitted")
     shutil.copy(ledger.path, tmp_path / "copy.sqlite")
     assert Ledger.open(tmp_path / "copy.sqlite").state_of("g01") == "admitted"
+
+
+def test_a_file_that_a_stopped_process_keeps_locked_is_told_as_such(ledger, epoch, monkeypatch):
+    monkeypatch.setattr(ledger_store, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match=r"another process has held it.*fix: see which \(fuser -v /.*\)"):
+            ledger.record(epoch, "g01", "admitted")
+    ledger.record(epoch, "g01", "admitted")
 
 
 @pytest.mark.parametrize("said", ["database or disk is full", "disk I/O error", "attempt to write a readonly database"])
