@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, Window
 
 
 class Finding(NamedTuple):
@@ -69,6 +69,10 @@ class Context(NamedTuple):
     def get(self, path: str) -> Any:
         """The fact at a dotted path; None where it, or anything above it, is null or not there."""
         return get(self.facts, path)
+
+    def window(self, driver: str | None, rocm: str | None) -> Window:
+        """Whether AMD supports this user space on this driver, for the product of the node."""
+        return self.catalog.window(driver, rocm, self.product["name"] if self.product else None)
 
 
 def get(value: Any, path: str) -> Any:

@@ -153,7 +153,8 @@ def _room(ctx: Context, row: Mapping[str, Any]) -> Finding:
     )
     for verdict, bound, why, fix in bounds:
         if free < bound:
-            return Finding(verdict, subject, _size(bound), _size(free), why, fix, source=row["source"])
+            seen = f"{_size(free)} in {row['path']}"
+            return Finding(verdict, subject, _size(bound), seen, why, fix, source=row["source"])
     return passed(subject, _size(free))
 
 

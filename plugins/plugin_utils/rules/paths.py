@@ -27,7 +27,7 @@ def window_target(ctx: Context) -> Iterator[Finding]:
 
 
 def _pair(ctx: Context, driver: str | None, rocm: str | None, outside: str, fix: str) -> Finding:
-    window = ctx.catalog.window(driver, rocm)
+    window = ctx.window(driver, rocm)
     pair = f"ROCm {rocm} on driver {driver}"
     if window.answer == "inside":
         return passed(ctx.node, pair)
@@ -122,8 +122,8 @@ def path_window(ctx: Context) -> Iterator[Finding]:
     if ctx.wanted is None or not ctx.moves:
         return
     seen, wanted = ctx.get("rocm.active"), ctx.wanted
-    new_driver = ctx.catalog.window(wanted["driver"], seen)
-    old_driver = ctx.catalog.window(loaded_release(ctx), wanted["rocm"])
+    new_driver = ctx.window(wanted["driver"], seen)
+    old_driver = ctx.window(loaded_release(ctx), wanted["rocm"])
     answers = (new_driver.answer, old_driver.answer)
     way = f"from {seen} on {loaded_release(ctx)} to {wanted['rocm']} on {wanted['driver']}"
     if "inside" in answers or no_rocm(ctx):
@@ -178,4 +178,4 @@ def _stops(ctx: Context) -> list[str]:
 
 def _may_step(ctx: Context, here: tuple, there: tuple) -> bool:
     halves = ((there[1], here[0]), (here[1], there[0]))
-    return any(ctx.catalog.window(driver, rocm).answer == "inside" for driver, rocm in halves)
+    return any(ctx.window(driver, rocm).answer == "inside" for driver, rocm in halves)

@@ -110,7 +110,7 @@ def containers(ctx: Context) -> Iterator[Finding]:
     now = ctx.get("driver.installed.release")
     for image in images:
         subject, rocm = f"{ctx.node} {image['image']}", image["rocm"]
-        window = ctx.catalog.window((ctx.wanted or {})["driver"], rocm)
+        window = ctx.window((ctx.wanted or {})["driver"], rocm)
         expected, observed = f"a driver for ROCm {rocm}", f"driver {(ctx.wanted or {})['driver']}"
         fix = "rebuild the image on a release inside the window, or choose another driver"
         if window.answer == "outside":
@@ -119,8 +119,8 @@ def containers(ctx: Context) -> Iterator[Finding]:
         elif window.answer != "inside":
             why = f"whether it runs there is not known: {window.source}"
             yield Finding("unknown", subject, expected, observed, why, fix, source=window.source)
-        elif now and ctx.catalog.window(now, rocm).answer == "outside":
-            why = f"it is outside of the window of today's driver: {ctx.catalog.window(now, rocm).source}"
+        elif now and ctx.window(now, rocm).answer == "outside":
+            why = f"it is outside of the window of today's driver: {ctx.window(now, rocm).source}"
             yield Finding("warn", subject, expected, f"driver {now} now", why, "start it after the rollout only")
         else:
             yield passed(subject, observed)
