@@ -7,8 +7,8 @@ shift 3
 mount -t proc proc "$root/proc"
 mount --bind "$files/sys" "$root/proc/sys"
 mount --bind /proc/sys/kernel/random/uuid "$root/proc/sys/kernel/random/uuid"
-for file in cmdline modules version; do
-    if [ -e "$root/proc/$file" ]; then mount --bind "$files/$file" "$root/proc/$file"; fi
+for file in cmdline cpuinfo modules version; do
+    if [ -e "$root/proc/$file" ] && [ -e "$files/$file" ]; then mount --bind "$files/$file" "$root/proc/$file"; fi
 done
 for file in sysrq-trigger kcore kallsyms kmsg; do
     if [ -e "$root/proc/$file" ]; then mount --bind /dev/null "$root/proc/$file"; fi

@@ -88,6 +88,7 @@ class Presence:
         (files / "cmdline").write_text(" ".join(boot.entry.cmdline) + "\n", encoding="utf-8")
         version = f"Linux version {kernel} (debian-kernel@lists.debian.org) (gcc-12) {BUILD}\n"
         (files / "version").write_text(version, encoding="ascii")
+        (files / "cpuinfo").write_text(sysfs.cpuinfo(), encoding="ascii")
 
     def _modules(self, boot: Boot) -> None:
         rows = []

@@ -188,6 +188,19 @@ def _idle_states(cmdline: list[str]) -> tuple[tuple[str, str, int], ...]:
     return _IDLE[: 2 if limits and limits[-1] in ("0", "1") else 3]
 
 
+def cpuinfo() -> str:
+    """/proc/cpuinfo of a server with AMD's processors, whatever the fleet runs on."""
+    fields = {
+        "vendor_id": "AuthenticAMD",
+        "cpu family": "25",
+        "model": "17",
+        "model name": "AMD EPYC 9654 96-Core Processor",
+        "flags": "fpu vme msr pae cx8 apic sep mtrr pge mca cmov pat sse sse2 ht syscall nx lm avx avx2 svm",
+    }
+    rows = [[("processor", str(cpu)), *fields.items()] for cpu in range(CPUS)]
+    return "".join("".join(f"{name}\t: {value}\n" for name, value in row) + "\n" for row in rows)
+
+
 def _cpus(tree: Tree, view: View) -> None:
     base = "devices/system/cpu"
     span = f"0-{CPUS - 1}"
@@ -227,6 +240,8 @@ def _dmi(tree: Tree, view: View) -> None:
 
 
 def _kernel(tree: Tree, view: View) -> None:
+    tree.put("devices/pci0000:00/0000:00:00.2/iommu/ivhd0", {"amd-iommu/cap": "190b640f"})
+    tree.links["class/iommu/ivhd0"] = "devices/pci0000:00/0000:00:00.2/iommu/ivhd0"
     chosen = [word.partition("=")[2] for word in view.cmdline if word.startswith("transparent_hugepage=")]
     mode = chosen[-1] if chosen else "madvise"
     text = " ".join(f"[{word}]" if word == mode else word for word in ("always", "madvise", "never"))

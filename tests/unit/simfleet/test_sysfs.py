@@ -14,7 +14,7 @@ from simfleet.faults import Fault
 from simfleet.kernellog import as_records, boot_log
 from simfleet.machines import PRODUCTS
 from simfleet.pci import apply_faults, build_bus, is_lower_end, path_to
-from simfleet.sysfs import Driver, View, build_tree, device_path
+from simfleet.sysfs import CPUS, Driver, View, build_tree, cpuinfo, device_path
 from simfleet.tree import Tree, change, write
 
 DKMS = Driver("6.12.12", "ABCDEF")
@@ -176,3 +176,9 @@ def test_the_kernel_log_is_the_same_to_dmesg_and_to_a_reader_of_its_device() -> 
     assert [record.split(";", 1)[1] for record in records] == [line.split("] ", 1)[1] for line in log.splitlines()]
     assert [record.split(",")[1] for record in records] == [str(number) for number in range(len(records))]
     assert sum("AER: x" in record for record in records) == 2
+
+
+def test_processors_are_amds_and_of_no_guest_whatever_the_fleet_runs_on() -> None:
+    text = cpuinfo()
+    assert text.count("vendor_id\t: AuthenticAMD\n") == text.count("processor\t: ") == CPUS
+    assert "hypervisor" not in text
