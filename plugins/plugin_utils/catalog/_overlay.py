@@ -58,10 +58,18 @@ def read_overlay(path: str, shipped: Files) -> dict[str, Any]:
     return found
 
 
+def _files_in(folder: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith((".yml", ".yaml")))
+    except OSError as problem:
+        seen = f"cannot be listed: {problem.strerror}"
+        raise CatalogError(folder, seen, "a folder of YAML files", "let the user of Ansible read it") from problem
+
+
 def _parts(path: str) -> Iterator[tuple[str, Any, _Place, Mapping[str, Any]]]:
     """Each file's part of the overlay: name, content, where it stands, and the sources that are named there."""
     if os.path.isdir(path):
-        for file in sorted(name for name in os.listdir(path) if name.endswith((".yml", ".yaml"))):
+        for file in _files_in(path):
             name = file.rpartition(".")[0]
             place, content = _read(os.path.join(path, file))
             if name not in NAMES:

@@ -207,3 +207,12 @@ def test_a_file_of_another_name_in_the_folder_is_refused(tmp_path):
         CatalogError, match=r"firmwares.yml: is not named like a file of the catalog; wanted: 'firmware'"
     ):
         load_catalog(str(tmp_path))
+
+
+def test_an_overlay_folder_that_cannot_be_listed_is_one_error(monkeypatch, tmp_path):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("os.listdir", refuse)
+    with pytest.raises(CatalogError, match="cannot be listed: Permission denied"):
+        load_catalog(str(tmp_path))
