@@ -81,7 +81,9 @@ def create(path: str, fill: Query[None]) -> None:
 
 
 def keep_copy(path: str, copy: str) -> None:
-    """Copy a ledger as it is, without what a transaction under way has changed; an earlier copy is left as it is.
+    """Copy a ledger as it is, without what a transaction under way has changed.
+
+    A copy that an earlier try left behind is replaced: that try changed nothing, and the story may have gone on since.
 
     :raises LedgerError: there is no room for it.
     """
@@ -90,12 +92,11 @@ def keep_copy(path: str, copy: str) -> None:
         with closing(connect(_uri(path))) as old:
             old.backup(new)
 
-    if not os.path.exists(copy):
-        try:
-            _create(copy, take_over)
-        except (OSError, sqlite3.Error) as error:
-            fix = "look at df and the rights of its directory"
-            raise LedgerError(copy, f"no copy could be made: {error}; the ledger is as it was", "", fix) from error
+    try:
+        _create(copy, take_over, os.replace)
+    except (OSError, sqlite3.Error) as error:
+        fix = "look at df and the rights of its directory"
+        raise LedgerError(copy, f"no copy could be made: {error}; the ledger is as it was", "", fix) from error
 
 
 def connect(uri: str) -> sqlite3.Connection:
@@ -112,7 +113,7 @@ def connect(uri: str) -> sqlite3.Connection:
     return db
 
 
-def _create(path: str, fill: Query[None]) -> None:
+def _create(path: str, fill: Query[None], put: Callable[[str, str], None] = os.link) -> None:
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         os.makedirs(directory)
@@ -124,7 +125,7 @@ def _create(path: str, fill: Query[None]) -> None:
         with closing(connect(f"file:{quote(draft)}?mode=rw")) as db:
             db.execute("PRAGMA journal_mode = WAL")
             fill(db)
-        os.link(draft, path)
+        put(draft, path)
     finally:
         for name in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):

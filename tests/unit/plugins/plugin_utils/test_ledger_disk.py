@@ -99,20 +99,12 @@ def on_a_small_disk(folder):
     ledger = Ledger.create(os.path.join(folder, "x", "ledger.sqlite"), PLAN)
     epoch = ledger.take_lease(ANNA, ttl=1e9)
     written, error = write_until_it_is_full(ledger, epoch)
-    kept = len(ledger.events("g01"))
-    faults = Ledger.verify(ledger.path)
-    _second, again = write_until_it_is_full(ledger, epoch)
+    told = {"written": written, "kept": len(ledger.events("g01")), "faults": Ledger.verify(ledger.path)}
+    told |= {"error": str(error), "again": str(write_until_it_is_full(ledger, epoch)[1])}
     subprocess.run(["mount", "-o", "remount,size=8m", folder], check=True)
     ledger.record(epoch, "g02", "admitted")
-    told = {
-        "written": written,
-        "kept": kept,
-        "error": str(error),
-        "again": str(again),
-        "faults": faults,
-        "after": [ledger.state_of("g02"), len(ledger.events("g01")), Ledger.verify(ledger.path)],
-    }
-    print(json.dumps(told))
+    after = [ledger.state_of("g02"), len(ledger.events("g01")), Ledger.verify(ledger.path)]
+    print(json.dumps({**told, "after": after}))
 
 
 @pytest.fixture(scope="module")

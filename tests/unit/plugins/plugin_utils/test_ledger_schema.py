@@ -96,23 +96,31 @@ def test_an_older_ledger_that_was_damaged_is_refused_and_not_brought_to_this_ver
     assert version(old.path) == 1
 
 
-def test_a_failure_half_way_leaves_it_as_it_was(old, monkeypatch):
-    def fail(db):
-        ledger_schema._seal_the_lease(db)
-        raise LedgerError("step", "failed")
+def half_way(db):
+    ledger_schema._seal_the_lease(db)
+    raise LedgerError("step", "failed")
 
-    monkeypatch.setitem(ledger_schema.STEPS, 1, fail)
+
+def test_a_failure_half_way_leaves_it_as_it_was(old, monkeypatch):
+    monkeypatch.setitem(ledger_schema.STEPS, 1, half_way)
     with pytest.raises(LedgerError, match="step: failed"):
         old.record(1, "g01", "prechecked")
     assert version(old.path) == 1
     assert Ledger.verify(old.path) == []
-    monkeypatch.undo()
+
+
+def test_after_a_failure_the_copy_is_made_anew(old, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(LedgerError):
+        patch.setitem(ledger_schema.STEPS, 1, half_way)
+        old.record(1, "g01", "prechecked")
+    old.order(BOB, "pause", "after the failure, still in the old form")
     old.record(1, "g01", "prechecked")
     assert version(old.path) == ledger_schema.VERSION
+    assert len(Ledger.open(f"{old.path}.schema-1").events()) == len(old.events()) - 1
 
 
 def test_without_room_for_the_copy_nothing_is_changed(old, monkeypatch):
-    def full(path, fill):
+    def full(path, fill, put):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ledger_file, "_create", full)
