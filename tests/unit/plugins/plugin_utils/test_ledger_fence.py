@@ -54,7 +54,7 @@ def work(path, told):
 
 
 def frozen_controller(path, told, delay):
-    """A controller that is stopped at some moment of its work, though not within a transaction, which keeps the lock."""
+    """A controller that is stopped at some moment of its work, not within a transaction: that would keep the lock."""
     worker = FORK.Process(target=work, args=(path, told))
     worker.start()
     while not Ledger.open(path).events("g01"):
