@@ -171,7 +171,9 @@ def test_a_change_leaves_alone_what_the_node_itself_has_written(tmp_path: Path) 
 
 
 def test_the_kernel_log_is_the_same_to_dmesg_and_to_a_reader_of_its_device() -> None:
-    log = boot_log(_view(faults=[_fault("kernel_log", text="pcieport 0000:00:01.1: AER: x", count=2)]), "6.1.0-40-amd64")
+    log = boot_log(
+        _view(faults=[_fault("kernel_log", text="pcieport 0000:00:01.1: AER: x", count=2)]), "6.1.0-40-amd64"
+    )
     records = as_records(log).splitlines()
     assert [record.split(";", 1)[1] for record in records] == [line.split("] ", 1)[1] for line in log.splitlines()]
     assert [record.split(",")[1] for record in records] == [str(number) for number in range(len(records))]
