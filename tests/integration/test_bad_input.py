@@ -331,3 +331,17 @@ def test_a_ledger_whose_story_was_changed_is_refused_and_named(
             db.execute(sql)
     wanted = {"plan": plan} if playbook == "upgrade" else {}
     assert str(path) in refused(playbook, fleet_dir=folder, **wanted)
+
+
+# -- repositories --------------------------------------------------------------------------------------------------
+
+
+def test_a_repository_that_does_not_hold_the_release_stops_a_node_before_its_drain(
+    operator: Any, untouched: str, edited: Any
+) -> None:
+    mine = operator.elsewhere("no-repository")
+    done = mine.play("upgrade", target=edited("mirror.example/amdgpu", "mirror.example/nowhere"), policy=FLOOR)
+    assert done.status != 0
+    assert "mirror.example/nowhere/30.10.2/ubuntu: 404" in mine.failures()["g01"]
+    assert mine.query("SELECT state FROM events WHERE node = 'g01' AND state LIKE 'drain%'") == []
+    assert operator.fingerprint("g01") == untouched
