@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, attempts, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, attempts, host_variables, records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy, placed
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import plan_report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout import plan_path
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
@@ -31,7 +32,7 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         attempts.refuse_unfinished(args["fleet_dir"])
-        plan = self._plan(args)
+        plan = self._plan(args, task_vars["hostvars"])
         path = plan_path(args["fleet_dir"], plan["plan_id"])
         changed = not path.exists()
         if changed:
@@ -41,10 +42,11 @@ class ActionModule(action.FleetAction):
         return {"changed": changed, "plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"]}
 
     @staticmethod
-    def _plan(args: dict[str, Any]) -> dict[str, Any]:
+    def _plan(args: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str, Any]:
         catalog = load_catalog(args["catalog"])
         target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
         found = this_runs_records(args["fleet_dir"], args["nodes"])
+        variables = host_variables.read(policy, hostvars, args["nodes"], lambda key: placed(args["policy"], key))
         racks = {node: record.get("rack") for node, record in found.items()}
         for attempt in itertools.count(1):
             plan = make_plan(
@@ -57,6 +59,7 @@ class ActionModule(action.FleetAction):
                 inventory_order=args["nodes"],
                 attempt=attempt,
                 overlay=args["catalog"],
+                variables=variables,
             )
             if not attempts.is_spent(args["fleet_dir"], plan["plan_id"]):
                 return plan

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import host_variables, limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import (
@@ -20,6 +21,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import
     capacity,
     excluded,
     few,
+    group_rooms,
     members,
     refuse_gaps,
     refuse_no_way_back,
@@ -61,25 +63,31 @@ def make_plan(
     inventory_order: Iterable[str],
     attempt: int = 1,
     overlay: str | None = None,
+    variables: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
     """A plan (docs/contracts.md section 5); the same inputs in any order give the same bytes.
 
-    :param topology: the failure domain of each node.
+    :param topology: the rack of each node.
     :param target: a Target; a plain map works as well and has no path.
-    :param inventory_order: every node of the fleet; its order means nothing.
+    :param inventory_order: every node of the fleet; its order means nothing but to ``order: inventory``.
     :param attempt: which try this is; another number is another plan.
     :param overlay: what the catalog was loaded with, for whoever follows the plan.
-    :raises PlanError: where a node has no record or no rack, is unfit or has no way back and the policy refuses that,
-        or where the capacity floor leaves no room.
+    :param variables: of each node, the other host variables that the policy asks for (:func:`host_variables.read`).
+    :raises PlanError: where a node has no record or no failure domain, is unfit or has no way back and the policy
+        refuses that, or where a capacity floor leaves no room.
     """
-    nodes = sorted(set(inventory_order), key=natural)
+    order, variables = list(dict.fromkeys(inventory_order)), variables or {}
+    nodes = sorted(order, key=natural)
     refuse_gaps(records, nodes, policy)
-    left_out = excluded(records, nodes, policy)
+    left_out = excluded(records, nodes, policy, host_variables.to_skip(policy, variables))
     fit = [node for node in nodes if node not in left_out and records[node]["class"] == "may_move"]
     refuse_no_way_back(records, fit, policy)
     fleet, out = capacity(records, nodes, left_out)
-    free = rooms({records[node]["product"] for node in fit}, fleet, out, policy, (records, left_out))
-    waves = schedule(members(records, fit, topology, policy), free, policy)
+    per_product = rooms({records[node]["product"] for node in fit}, fleet, out, policy, (records, left_out))
+    known = {node: {limits.RACK: topology.get(node), **variables.get(node, {})} for node in nodes}
+    groups, more = group_rooms(known, fit, left_out, policy)
+    free = {**{(limits.PRODUCT, name): number for name, number in per_product.items()}, **more}
+    waves = schedule(members(records, fit, known, policy, order), free, policy)
     body = {
         "schema": 1,
         "created_at": created_at,
@@ -90,12 +98,13 @@ def make_plan(
         "policy": dict(policy),
         "fleet": fleet,
         "out": out,
-        "nodes": _node_rows(records, fit, topology, waves),
+        "nodes": _node_rows(records, fit, topology, variables, waves),
         "waves": waves,
         "at_target": [node for node in nodes if node not in left_out and records[node]["class"] == "at_target"],
         "excluded": [{"node": node, "why": why} for node, why in left_out.items()],
         "eta_seconds": _typical_seconds(records, waves, policy, catalog),
     }
+    body |= {"groups": groups} if groups else {}
     return {**body, "plan_id": plan_id(body)}
 
 
@@ -138,10 +147,18 @@ def catalog_of(plan: Mapping[str, Any], overlay: str | None = None) -> Catalog:
 
 
 def _node_rows(
-    records: Mapping[str, Record], fit: list[str], topology: Mapping[str, str | None], waves: list[dict[str, Any]]
+    records: Mapping[str, Record],
+    fit: list[str],
+    topology: Mapping[str, str | None],
+    variables: Mapping[str, Mapping[str, str]],
+    waves: list[dict[str, Any]],
 ) -> dict[str, Any]:
     wave_of = {node: wave["number"] for wave in waves for node in wave["nodes"]}
-    return {node: _node_row(records[node], topology.get(node), wave_of[node]) for node in fit}
+    rows = {node: _node_row(records[node], topology.get(node), wave_of[node]) for node in fit}
+    for node in fit:
+        if node in variables:
+            rows[node]["variables"] = dict(sorted(variables[node].items()))
+    return rows
 
 
 def _node_row(record: Record, rack: str | None, wave: int) -> dict[str, Any]:

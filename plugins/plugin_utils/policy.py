@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_marked
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
@@ -18,9 +19,15 @@ _SPEC: dict[str, dict[str, Any]] = {
     "failure_budget": {"type": "int", "default": 0},
     "capacity_floor_percent": {"type": "float", "default": 75},
     "canaries_per_product": {"type": "int", "default": 1},
-    "growth": {"type": "float", "default": 2},
+    "growth": {"type": "raw", "default": 2},
     "max_wave": {"type": "int", "default": 32},
     "failure_domain": {"type": "str", "default": "rack", "choices": ["rack", "none"]},
+    "failure_domains": {"type": "list", "elements": "dict", "default": None},
+    "domainless_nodes": {"type": "str", "default": "refuse", "choices": ["refuse", "own_domain"]},
+    "capacity_floors": {"type": "list", "elements": "dict", "default": None},
+    "order": {"type": "raw", "default": "domain"},
+    "skip": {"type": "str", "default": None},
+    "windows": {"type": "list", "elements": "dict", "default": []},
     "unfit_nodes": {"type": "str", "default": "refuse", "choices": ["refuse", "exclude"]},
     "exclude": {"type": "list", "elements": "str", "default": []},
     "require_rollback": {"type": "bool", "default": True},
@@ -42,12 +49,12 @@ _RANGES: dict[str, tuple[float, float]] = {
     "failure_budget": (0, 100000),
     "capacity_floor_percent": (0, 100),
     "canaries_per_product": (0, 100),
-    "growth": (1, 100),
     "max_wave": (1, 10000),
     "soak_seconds": (0, 86400),
     "reboot_timeout_seconds": (30, 86400),
     "drain_timeout_seconds": (0, 604800),
 }
+_WANTED = "a policy file (docs/contracts.md, section 3)"
 # That a waiver is over cannot be waived; what is no rule of the table (a node that does not answer) cannot either.
 WAIVABLE = frozenset(rule.id for rule in RULES) - {"waiver.expired"}
 
@@ -64,24 +71,42 @@ def load_policy(value: Mapping[str, Any] | str | None) -> dict:
     """
     if not isinstance(value, str):
         return _checked({} if value is None else value, "fleet_policy")
-    content, lines = read_marked(value, PolicyError, "a policy file (docs/contracts.md, section 3)")
+    content, lines = read_marked(value, PolicyError, _WANTED)
     try:
         return _checked({} if content is None else content, value)
     except PolicyError as problem:
-        key = problem.subject.removeprefix(f"{value}: ")
-        # A key that is missing has no line of its own: that of what it should be in is told.
-        known = [name for name in lines if key == name or key.startswith((f"{name}.", f"{name}["))]
-        if not known:
-            raise
-        subject = f"{value}, line {lines[max(known, key=len)]}: {key}"
+        subject = _placed(value, problem.subject.removeprefix(f"{value}: "), lines)
         raise PolicyError(subject, problem.seen, problem.wanted, problem.fix) from problem
 
 
+def placed(value: Mapping[str, Any] | str | None, key: str) -> str:
+    """A key of a policy with its file and line, for a message about it; ``value`` is what it was loaded from."""
+    if not isinstance(value, str):
+        return f"fleet_policy: {key}"
+    return _placed(value, key, read_marked(value, PolicyError, _WANTED)[1])
+
+
+def _placed(path: str, key: str, lines: Mapping[str, int]) -> str:
+    if key == path:
+        return path
+    # A key that is missing has no line of its own: that of what it should be in is told.
+    known = [name for name in lines if key == name or key.startswith((f"{name}.", f"{name}["))]
+    return f"{path}, line {lines[max(known, key=len)]}: {key}" if known else f"{path}: {key}"
+
+
 def _checked(value: Any, place: str) -> dict:
-    policy = check(_SPEC, plain(value, place, PolicyError), (place, ""), PolicyError)
+    given = plain(value, place, PolicyError)
+    policy = check(_SPEC, given, (place, ""), PolicyError)
     for key, (least, most) in _RANGES.items():
         if not least <= policy[key] <= most:
             raise PolicyError(f"{place}: {key}", f"is {policy[key]}", f"{least:g} to {most:g}", "correct the number")
+    limits.checked(policy, given, place, PolicyError)
+    if policy["skip"] is not None and not policy["skip"].isidentifier():
+        raise PolicyError(f"{place}: skip", f"is {policy['skip']!r}", "the name of a host variable", "correct the name")
+    policy["windows"] = [
+        windows.checked(window, (place, f"windows[{number}]"), PolicyError)
+        for number, window in enumerate(policy["windows"])
+    ]
     policy["exclude"] = sorted(set(policy["exclude"]))
     policy["waivers"] = [
         _waiver(waiver, (place, f"waivers[{number}]")) for number, waiver in enumerate(policy["waivers"])

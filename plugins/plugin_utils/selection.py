@@ -6,16 +6,20 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import nearest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import Member, least_in_service, room
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.pool import Group, Member
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, natural, room
 
 Record = Mapping[str, Any]
+Topology = Mapping[str, Mapping[str, str | None]]
 _SHOWN = 10
 
 
@@ -24,7 +28,7 @@ class PlanError(FleetError):
 
 
 def refuse_gaps(records: Mapping[str, Record], nodes: list[str], policy: Mapping[str, Any]) -> None:
-    """Refuse a fleet of which a node has no record, and a policy that excludes a node nobody knows."""
+    """Refuse a fleet of which a node has no record, and a policy that excludes or puts first a node nobody knows."""
     absent = [node for node in nodes if node not in records]
     if absent:
         raise PlanError(few(absent), "no record of this run", "a record of every node", "run the audit of all of them")
@@ -33,11 +37,22 @@ def refuse_gaps(records: Mapping[str, Record], nodes: list[str], policy: Mapping
             raise PlanError(
                 f"policy: exclude {name}", "is not a node of this fleet", nearest(name, nodes), "correct it"
             )
+    for pattern in policy["order"] if isinstance(policy.get("order"), list) else ():
+        if not fnmatch.filter(nodes, pattern):
+            raise PlanError(
+                f"policy: order {pattern}", "fits no node of this fleet", nearest(pattern, nodes), "correct it"
+            )
 
 
-def excluded(records: Mapping[str, Record], nodes: list[str], policy: Mapping[str, Any]) -> dict[str, str]:
-    """The nodes that stay out, with the reason; refused as a whole where the policy says so."""
+def excluded(
+    records: Mapping[str, Record], nodes: list[str], policy: Mapping[str, Any], skipped: Mapping[str, str]
+) -> dict[str, str]:
+    """The nodes that stay out, with the reason; refused as a whole where the policy says so.
+
+    :param skipped: the nodes that the inventory says to skip, with the reason.
+    """
     by_name = {node: "taken out by the policy" for node in nodes if node in policy["exclude"]}
+    by_name |= {node: why for node, why in skipped.items() if node not in by_name}
     unfit = {
         node: f"{records[node]['class']}: {first_reason(records[node])}"
         for node in nodes
@@ -101,25 +116,79 @@ def rooms(
     frees = {name: room(fleet[name], out[name], percent) for name in sorted(products)}
     for name, free in frees.items():
         if free < 1:
-            least = least_in_service(fleet[name], percent)
             gone = [node for node in left_out[1] if left_out[0][node]["product"] == name]
             gone += [f"{node} of unknown product" for node in left_out[1] if _may_be_any(left_out[0][node])]
-            seen = f"{fleet[name]} in the fleet, {out[name]} out of service"
-            raise PlanError(
-                f"product {name}",
-                seen + (f" ({few(gone)})" if gone else ""),
-                f"{least} in service at all times (capacity_floor_percent {percent:g}) and at least one to take",
-                "mend the nodes that are out, or lower capacity_floor_percent",
-            )
+            counts = {"fleet": fleet[name], "out": out[name]}
+            raise _no_room(f"product {name}", counts, gone, limits.floors(policy)[0])
     return frees
 
 
+def group_rooms(
+    topology: Topology, fit: list[str], left_out: Mapping[str, str], policy: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, dict[str, int]]], dict[Group, int]]:
+    """Of each value of each host variable with a floor, the nodes there are and are out; and how many may be taken.
+
+    :raises PlanError: where a node has no value, or where a value with nodes to be moved leaves no room.
+    """
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    frees: dict[Group, int] = {}
+    for floor in limits.floors(policy)[1:]:
+        _refuse_valueless(topology, floor.per, list(topology))
+        fleet = Counter(str(topology[node][floor.per]) for node in topology)
+        out = Counter(str(topology[node][floor.per]) for node in left_out)
+        found[floor.per] = {name: {"fleet": fleet[name], "out": out[name]} for name in sorted(fleet, key=natural)}
+        for name in sorted({str(topology[node][floor.per]) for node in fit}, key=natural):
+            frees[floor.per, name] = room(fleet[name], out[name], floor.percent)
+            if frees[floor.per, name] < 1:
+                gone = [node for node in left_out if topology[node][floor.per] == name]
+                raise _no_room(f"{floor.per} {name}", found[floor.per][name], gone, floor)
+    return found, frees
+
+
+def _no_room(subject: str, counts: Mapping[str, int], gone: list[str], floor: limits.Floor) -> PlanError:
+    return PlanError(
+        subject,
+        f"{counts['fleet']} in the fleet, {counts['out']} out of service" + (f" ({few(gone)})" if gone else ""),
+        f"{least_in_service(counts['fleet'], floor.percent)} in service at all times ({floor.said}) "
+        "and at least one to take",
+        f"mend the nodes that are out, or lower {floor.key}",
+    )
+
+
+def _refuse_valueless(topology: Topology, name: str, nodes: list[str]) -> None:
+    lost = [node for node in nodes if not topology[node].get(name)]
+    if lost:
+        raise PlanError(
+            few(lost), f"no {name} is known", f"the host variable {name} on every node", f"set {name} in the inventory"
+        )
+
+
 def members(
-    records: Mapping[str, Record], fit: list[str], topology: Mapping[str, str | None], policy: Mapping[str, Any]
+    records: Mapping[str, Record], fit: list[str], topology: Topology, policy: Mapping[str, Any], order: list[str]
 ) -> list[Member]:
-    """The fit nodes with product and failure domain; refused where a rack is not known."""
-    by_rack = policy["failure_domain"] == "rack"
-    lost = [node for node in fit if by_rack and not topology.get(node)]
+    """The fit nodes with product, failure domains and what the floors count them in.
+
+    :param order: the nodes as the inventory has them; means nothing unless the policy goes by it.
+    :raises PlanError: where a domain is not known and the policy does not take such a node for a domain of its own.
+    """
+    kinds, floors = [kind.variable for kind in limits.kinds(policy)], [row.per for row in limits.floors(policy)[1:]]
+    if policy.get("domainless_nodes", "refuse") == "refuse":
+        for name in kinds:
+            if name == limits.RACK:
+                _refuse_rackless(topology, fit)
+            _refuse_valueless(topology, name, fit)
+    places = {node: place for place, node in enumerate(order)} if policy.get("order") == "inventory" else {}
+    found = []
+    for node in fit:
+        product, own = records[node]["product"], topology[node]
+        domains = tuple(own.get(name) or f"{node} alone" for name in kinds)
+        groups = ((limits.PRODUCT, product), *((name, str(own[name])) for name in floors))
+        found.append(Member(node, product, domains, groups, places.get(node, 0)))
+    return found
+
+
+def _refuse_rackless(topology: Topology, fit: list[str]) -> None:
+    lost = [node for node in fit if not topology[node].get(limits.RACK)]
     if lost:
         raise PlanError(
             few(lost),
@@ -127,7 +196,6 @@ def members(
             "the host variable fleet_rack on every node",
             "set fleet_rack in the inventory, or failure_domain: none in the policy",
         )
-    return [Member(node, records[node]["product"], topology[node] if by_rack else None) for node in fit]
 
 
 def few(names: list[str]) -> str:

@@ -49,9 +49,10 @@ def fleet(count=8, **kinds):
     return rows
 
 
-def plan_of(rows, target, policy=None, order=None, created_at=MORNING, racks=None, attempt=1):
+def plan_of(rows, target, policy=None, order=None, created_at=MORNING, racks=None, attempt=1, variables=None):
     racks = {node: row["rack"] for node, row in rows.items()} if racks is None else racks
-    return make_plan(rows, racks, target, load_policy(policy), CATALOG, created_at, order or list(rows), attempt)
+    given = {"inventory_order": order or list(rows), "attempt": attempt, "variables": variables}
+    return make_plan(rows, racks, target, load_policy(policy), CATALOG, created_at, **given)
 
 
 ROW = {
@@ -218,6 +219,68 @@ def test_the_estimate_grows_with_the_waves(target):
         > plan_of(fleet(4), target, {"capacity_floor_percent": 0})["eta_seconds"]
         > 600
     )
+
+
+FEEDS = {f"g{number}": {"fleet_feed": "AB"[number % 2]} for number in range(1, 9)}
+BY_FEED = {"failure_domains": [{"variable": "fleet_feed"}], "growth": {"kind": "fixed", "size": 2}}
+
+
+def test_a_domain_may_be_any_variable_of_the_inventory(target):
+    plan = plan_of(fleet(), target, BY_FEED, racks={}, variables=FEEDS)
+    assert [wave["nodes"] for wave in plan["waves"]] == [["g2"], ["g4", "g6"], ["g8"], ["g1", "g3"], ["g5", "g7"]]
+    assert plan["waves"][0]["domains"] == {"fleet_feed": ["A"]}
+    assert plan["nodes"]["g1"]["variables"] == {"fleet_feed": "B"}
+
+
+def test_a_node_without_a_domain_refuses_the_plan_by_name(target):
+    with pytest.raises(PlanError, match="g3: no fleet_feed is known; wanted: the host variable fleet_feed on every"):
+        plan_of(fleet(), target, BY_FEED, variables={**FEEDS, "g3": {}})
+
+
+def test_a_node_without_a_domain_may_be_one_of_its_own(target):
+    policy = {**BY_FEED, "domainless_nodes": "own_domain"}
+    plan = plan_of(fleet(), target, policy, variables={**FEEDS, "g1": {}, "g3": {}})
+    assert [wave["nodes"] for wave in plan["waves"] if set(wave["nodes"]) & {"g1", "g3"}] == [["g1"], ["g3"]]
+
+
+PARTS = {f"g{number}": {"fleet_partition": "p1" if number < 5 else "p2"} for number in range(1, 9)}
+PER_PART = {"failure_domain": "none", "capacity_floors": [{"per": "fleet_partition", "percent": 75}]}
+
+
+def test_a_floor_per_partition_counts_who_is_out_of_it(target):
+    rows = fleet(8, g8="at_target")
+    plan = plan_of(rows, target, PER_PART, variables=PARTS)
+    assert plan["groups"] == {"fleet_partition": {"p1": {"fleet": 4, "out": 0}, "p2": {"fleet": 4, "out": 0}}}
+    assert [wave["nodes"] for wave in plan["waves"]] == [["g1"], ["g2", "g5"], ["g3", "g6"], ["g4", "g7"]]
+
+
+def test_a_partition_without_room_refuses_with_the_numbers(target):
+    with pytest.raises(PlanError) as caught:
+        plan_of(fleet(), target, {**PER_PART, "exclude": ["g8"]}, variables=PARTS)
+    assert "fleet_partition p2: 4 in the fleet, 1 out of service (g8); wanted: 3 in service" in str(caught.value)
+    assert "capacity_floors 75 per fleet_partition" in str(caught.value)
+
+
+def test_every_node_of_the_fleet_belongs_to_a_partition_that_has_a_floor(target):
+    with pytest.raises(PlanError, match="g8: no fleet_partition is known"):
+        plan_of(fleet(8, g8="at_target"), target, PER_PART, variables={**PARTS, "g8": {}})
+
+
+def test_a_node_with_the_skip_label_stays_out_with_its_reason(target):
+    plan = plan_of(fleet(), target, {"skip": "fleet_skip"}, variables={"g2": {"fleet_skip": "new board on order"}})
+    assert plan["excluded"] == [{"node": "g2", "why": "skipped by fleet_skip: new board on order"}]
+    assert plan["out"] == {"MI300X": 1}
+
+
+def test_the_order_of_the_inventory_counts_where_the_policy_says_so(target):
+    order = [f"g{number}" for number in (5, 8, 7, 6, 4, 3, 2, 1)]
+    plan = plan_of(fleet(), target, {"order": "inventory"}, order=order)
+    assert [wave["nodes"] for wave in plan["waves"]][:2] == [["g5"], ["g8", "g7"]]
+
+
+def test_a_pattern_of_the_order_that_fits_no_node_is_refused(target):
+    with pytest.raises(PlanError, match=r"policy: order h[*]: fits no node of this fleet"):
+        plan_of(fleet(), target, {"order": ["g1", "h*"]})
 
 
 KINDS = st.lists(st.sampled_from(["may_move", "at_target", "unhealthy", "unknown"]), min_size=1, max_size=40)

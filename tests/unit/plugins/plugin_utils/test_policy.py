@@ -49,6 +49,30 @@ def test_a_policy_may_be_a_file(tmp_path):
         ({"waivers": [{**WAIVER, "owner": " "}]}, "waivers[0].owner: is empty"),
         ({"waivers": [{**WAIVER, "reason": ""}]}, "waivers[0].reason: is empty"),
         ({"require_listed_os": "perhaps"}, "require_listed_os: "),
+        ({"growth": {"kind": "liner", "step": 4}}, "growth.kind: is 'liner'; wanted: 'linear' (nearest)"),
+        ({"growth": {"kind": "linear"}}, "growth.step: is missing"),
+        ({"growth": {"kind": "fixed", "size": 0}}, "growth.size: is 0; wanted: 1 to 10000"),
+        ({"growth": {"kind": "exponential", "factor": 0.5}}, "growth.factor: is 0.5; wanted: 1 to 100"),
+        ({"growth": {"kind": "fixed", "step": 4}}, "growth.step: is not a key"),
+        ({"growth": "fast"}, "growth: "),
+        ({"failure_domains": [{"at_once": 1}]}, "failure_domains[0].variable: is missing"),
+        ({"failure_domains": [{"variable": "x y"}]}, "is 'x y'; wanted: the name of a host variable"),
+        ({"failure_domains": [{"variable": "a", "at_once": 0}]}, "at_once: is 0; wanted: 1 or more, or null"),
+        ({"failure_domains": [{"variable": "a", "at_once": True}]}, "at_once: is True"),
+        ({"failure_domains": [{"variable": "a"}] * 2}, "failure_domains[1]: names a a second time"),
+        ({"failure_domains": [{"variable": f"v{n}"} for n in range(9)]}, "has 9 rows; wanted: at most 8"),
+        ({"failure_domain": "none", "failure_domains": [{"variable": "fleet_rack"}]}, "failure_domain: is none, and"),
+        ({"capacity_floors": [{"per": "product", "percent": 101}]}, "capacity_floors[0].percent: is 101"),
+        ({"capacity_floors": [{"per": "product"}]}, "capacity_floors[0].percent: is missing"),
+        (
+            {"capacity_floor_percent": 60, "capacity_floors": [{"per": "product", "percent": 70}]},
+            "capacity_floor_percent: is 60.0, and capacity_floors says 70.0; wanted: one of the two",
+        ),
+        ({"domainless_nodes": "ignore"}, "one of refuse, own_domain"),
+        ({"order": "nam"}, "order: is 'nam'; wanted: 'name' (nearest)"),
+        ({"order": []}, "order: is []"),
+        ({"order": [1]}, "order: is [1]"),
+        ({"skip": "fleet skip"}, "skip: is 'fleet skip'"),
         ([], "wanted: a map"),
         ({"exclude": {1, 2}}, "JSON has no form for"),
         ("/nonexistent.yml", "No such file"),
@@ -58,6 +82,29 @@ def test_a_wrong_policy_is_refused_with_its_key(value, message):
     with pytest.raises(PolicyError) as caught:
         load_policy(value)
     assert message in str(caught.value)
+
+
+LONG = {
+    "failure_domains": [{"variable": "fleet_rack"}, {"variable": "fleet_feed", "at_once": None}],
+    "capacity_floors": [{"per": "product", "percent": 50}, {"per": "fleet_partition", "percent": 60}],
+    "growth": {"kind": "linear", "step": 4},
+    "order": ["g1*", "*"],
+    "skip": "fleet_skip",
+    "windows": [{"from": "22:00", "to": "06:00"}],
+}
+
+
+def test_long_forms_get_their_defaults_and_set_the_short_ones():
+    policy = load_policy(LONG)
+    assert [row["at_once"] for row in policy["failure_domains"]] == [1, None]
+    assert (policy["failure_domain"], policy["capacity_floor_percent"]) == ("rack", 50)
+    assert policy["growth"] == {"kind": "linear", "step": 4, "first": 1}
+    assert load_policy({"failure_domains": []})["failure_domain"] == "none"
+
+
+@pytest.mark.parametrize("value", [{}, LONG, {"growth": 1.5}, {"failure_domain": "none"}])
+def test_a_policy_read_again_is_the_same(value):
+    assert load_policy(load_policy(value)) == load_policy(value)
 
 
 def test_a_waiver_names_rule_nodes_owner_expiry_and_reason():
@@ -83,6 +130,11 @@ def written(tmp_path, text):
             "wanted: 'link.speed' (nearest)",
         ),
         ("waivers:\n- rule: link.speed\n  owner: ops\n", "policy.yml, line 2: waivers[0].nodes: is missing"),
+        (
+            "failure_domains:\n- {variable: fleet_rack}\n- {variable: fleet_feed, at_once: 0}\n",
+            "policy.yml, line 3: failure_domains[1].at_once: is 0",
+        ),
+        ("windows:\n- days: [sat]\n  from: '02:00'\n  to: '02:00'\n", "policy.yml, line 2: windows[0]: never opens"),
         ("growth: 3\ngrowth: 4\n", "the key 'growth' is there twice at line 2"),
     ],
 )

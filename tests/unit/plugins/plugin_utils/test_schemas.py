@@ -88,6 +88,15 @@ def test_target_and_plan(target):
     assert [row["node"] for row in plan["excluded"]] == ["g4"]
 
 
+def test_plan_over_domains_and_partitions(target):
+    rows = {f"g{n}": judge(facts(f"g{n}"), target, CATALOG, f"g{n}") for n in range(1, 5)}
+    floors = [{"per": "part", "percent": 50}]
+    policy = load_policy({"failure_domains": [{"variable": "feed", "at_once": 2}], "capacity_floors": floors})
+    given = {"inventory_order": rows, "variables": {node: {"feed": node, "part": "p"} for node in rows}}
+    plan = make_plan(rows, {}, target, policy, CATALOG, "2026-12-01T08:00:00Z", **given)
+    assert errors("plan", plan) == []
+
+
 def test_a_schema_sees_a_key_nobody_agreed_on(target):
     record = judge(facts(), target, CATALOG, "g01")
     assert errors("record", {**record, "colour": "red"})

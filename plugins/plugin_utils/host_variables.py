@@ -1,0 +1,69 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the inventory says of the nodes and a plan rests on: failure domains, partitions and the label to skip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import nearest
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError
+
+Values = dict[str, dict[str, str]]
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
+
+
+def read(
+    policy: Mapping[str, Any],
+    hostvars: Mapping[str, Mapping[str, Any]],
+    nodes: Iterable[str],
+    placed: Callable[[str], str] = "fleet_policy: {}".format,
+) -> Values:
+    """Of each node, the values of the variables that the policy asks for, as text; one without a value is left out.
+
+    The rack is left out: the audit keeps it. Where the policy asks for nothing else no node's variables are looked at.
+
+    :param placed: a key of the policy with its file and line, for a message.
+    :raises PolicyError: for a variable that no node has, with the nearest that one has; for a value that is no name.
+    """
+    wanted = {name: key for name, key in limits.variables(policy).items() if name != limits.RACK}
+    names = [*wanted, *([policy["skip"]] if policy.get("skip") else [])]
+    found = {node: _values(node, hostvars[node], names) for node in nodes} if names else {}
+    for name, key in wanted.items():
+        if found and not any(name in values for values in found.values()):
+            known = {str(own) for node in found for own in hostvars[node] if _is_own(str(own))}
+            raise PolicyError(
+                placed(key), f"is {name!r}, and no node has this variable", nearest(name, known), "correct the name"
+            )
+    return found
+
+
+def _is_own(name: str) -> bool:
+    # What Ansible itself gives every host is no domain.
+    return not name.startswith(("ansible_", "group", "inventory_", "hostvars", "omit", "play", "_"))
+
+
+def _values(node: str, variables: Mapping[str, Any], names: list[str]) -> dict[str, str]:
+    given = {name: variables.get(name) for name in names}
+    for name, value in given.items():
+        if value is not None and not isinstance(value, (str, int)):
+            seen = f"is the {type(value).__name__} {value!r:.60}"
+            raise PolicyError(f"{node}: {name}", seen, "text or a number", "say one value in the inventory")
+    return {name: str(value).strip() for name, value in given.items() if value is not None and str(value).strip()}
+
+
+def to_skip(policy: Mapping[str, Any], variables: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The nodes with the skip label, each with the reason; a label that is neither a yes nor a no is the reason."""
+    name = policy.get("skip")
+    if not name:
+        return {}
+    labels = {node: values.get(name, "") for node, values in variables.items()}
+    return {
+        node: f"skipped by {name}" + ("" if label.lower() in _YES else f": {label}")
+        for node, label in labels.items()
+        if label.lower() not in _NO
+    }
