@@ -17,7 +17,9 @@ NO_VALUE = "unknown"
 NO_REASON = "no reason was recorded"
 NEXT_STEP = {
     "planned": "its wave has not begun: run upgrade again with the same plan",
-    "paused": "run upgrade again with the same plan when the node may go on",
+    "paused": "it waits for the operator who held it to let it go on",
+    "requeued": "run upgrade again with the same plan: its wave takes it up again",
+    "skipped": "an operator left it out; a new plan takes it in again",
     "inconclusive": "nothing that counts was seen: look at the node by hand, then roll it back or make a new plan",
     "failed": "look at its story; roll it back (rollback playbook), or mend it and make a new plan",
     "rolling_back": "its rollback did not end: run the rollback playbook again",
