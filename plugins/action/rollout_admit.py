@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import repository_for
@@ -31,16 +32,28 @@ class ActionModule(action.FleetAction):
             self._admit(ledger, plan, node, here)
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 
-    @staticmethod
-    def _admit(ledger: Ledger, plan: dict[str, Any], node: str, here: dict[str, Any]) -> None:
+    @classmethod
+    def _admit(cls, ledger: Ledger, plan: dict[str, Any], node: str, here: dict[str, Any]) -> None:
         rollback = here["mode"] == "rollback"
         wave = next(number for number, members in enumerate(here["waves"], start=1) if node in members)
-        answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback)
+        clock = datetime.fromisoformat(action.now())
+        answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback, now=clock)
+        try:
+            if not answer["admit"] and node == here["waves"][wave - 1][0]:
+                cls._close(ledger, answer, wave, here)
+            elif answer["admit"] and not rollback:
+                action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])
+                ledger.record(here["epoch"], node, "admitted", reason=f"wave {wave}", action=action_name)
+        except StaleController as lost:
+            raise gate.Refused("lease_lost", lost.subject, lost.seen, lost.wanted, lost.fix) from lost
         if not answer["admit"]:
-            if node == here["waves"][wave - 1][0]:
-                closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
-                closing.give_back(Path(here["dir"]), action.owner())
-            raise FleetError(f"{here['mode']} {plan['plan_id']}", answer["reason"], answer["wanted"], answer["fix"])
-        if not rollback:
-            action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])
-            ledger.record(here["epoch"], node, "admitted", reason=f"wave {wave}", action=action_name)
+            subject = f"{here['mode']} {plan['plan_id']}"
+            raise gate.Refused(answer["code"], subject, answer["reason"], answer["wanted"], answer["fix"])
+
+    @staticmethod
+    def _close(ledger: Ledger, answer: dict[str, Any], wave: int, here: dict[str, Any]) -> None:
+        """Once for the wave: the refusal goes into the ledger and the report, and the lease back."""
+        data = {"code": answer["code"], "wave": wave, "lost": [row["node"] for row in answer["lost"]]}
+        ledger.note(here["epoch"], None, answer["reason"], data)
+        closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
+        closing.give_back(Path(here["dir"]), action.owner())

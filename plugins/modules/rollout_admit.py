@@ -13,8 +13,8 @@ version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
 description:
   - Reads the ledger and fails, on every host of the wave and before anything is touched, when the failure budget is
-    spent, a canary was lost, or
-    the capacity floor would break.
+    spent, a canary was lost, a capacity floor would break, no maintenance window of the policy is open, or another
+    controller has taken over. The ledger keeps a refusal as a note.
   - A node of an earlier wave without an end counts as lost, so an unreachable node stops the next wave.
   - Gives the fact C(fleet_node), what this node is to become. Runs on the controller alone.
 options:
@@ -31,6 +31,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+code:
+  description: Why the wave was refused. It stands in the message too, and in the data of the ledger's note.
+  returned: on refusal
+  type: str
+  sample: budget_spent
 ansible_facts:
   description: The fact C(fleet_node) with the releases, repository, kernel settings and policy of the node.
   returned: success

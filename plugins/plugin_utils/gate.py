@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, states, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import FINISHED_OK, LOST, STATES, TERMINAL
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, room
 
@@ -16,11 +19,25 @@ Nodes = Mapping[str, Mapping[str, Any]]
 Waves = Sequence[Sequence[str]]
 NO_RECORD = "the ledger has no record of it"
 SHOWN = 5
+# Why a wave is refused: in the message, in the result of the task and in the data of the ledger's note. Stable.
+CODES = ("canary_lost", "canary_unproven", "budget_spent", "floor_broken", "window_closed", "lease_lost")
+# The hosts of a wave ask one after the other: a window that closes meanwhile does not split the wave.
+ASKED_TOGETHER = timedelta(minutes=10)
+
+Refusal = tuple[str, str, str, str]
+
+
+class Refused(FleetError):
+    """A wave may not begin; ``code`` is one of ``CODES``."""
+
+    def __init__(self, code: str, subject: str, seen: str, wanted: str = "", fix: str = "") -> None:
+        self.code = code
+        super().__init__(subject, f"{seen} [{code}]", wanted, fix)
 
 
 def admission(
     plan: Mapping[str, Any], nodes: Nodes, wave: int, policy: Mapping[str, Any] | None = None, rollback: bool = False,
-    waves: Waves | None = None,
+    waves: Waves | None = None, now: datetime | None = None,
 ) -> dict[str, Any]:
     """Whether a wave may begin.
 
@@ -30,7 +47,9 @@ def admission(
     :param policy: the plan's own where left out.
     :param rollback: a rollback's waves: lost is who was not brought back, whatever the upgrade did to it.
     :param waves: the waves of this run, where they are not (or no longer) those of the plan.
-    :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; with a no also ``reason``, ``wanted``, ``fix``.
+    :param now: this moment, for the policy's windows; where there are some and it is None, none of them is open.
+    :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; with a no also ``code`` (one of ``CODES``),
+        ``reason``, ``wanted``, ``fix``.
     """
     rules = plan.get("policy", {}) if policy is None else policy
     budget = int(rules.get("failure_budget", 0))
@@ -39,10 +58,11 @@ def admission(
     refusals = (
         None if rollback else _canaries(plan, nodes, run[wave - 1], lost),
         _over_budget(lost, budget, rollback),
-        _below_floor(plan, run[wave - 1], lost, float(rules.get("capacity_floor_percent", 75))),
+        _below_floor(plan, run[wave - 1], lost, rules),
+        None if rollback else _window_closed(nodes, run[wave - 1], rules.get("windows") or (), now),
     )
-    reason, wanted, fix = next((refusal for refusal in refusals if refusal), ("", "", ""))
-    return {"admit": not reason, "lost": lost, "budget": budget, "wanted": wanted, "fix": fix,
+    code, reason, wanted, fix = next((refusal for refusal in refusals if refusal), ("", "", "", ""))
+    return {"admit": not reason, "lost": lost, "budget": budget, "code": code, "wanted": wanted, "fix": fix,
             "reason": f"wave {wave} is refused: {reason}" if reason else ""}
 
 
@@ -95,46 +115,87 @@ def _not_brought_back(nodes: Nodes, earlier: Waves) -> list[dict[str, str]]:
 
 def _canaries(
     plan: Mapping[str, Any], nodes: Nodes, members: Sequence[str], lost: list[dict[str, str]]
-) -> tuple[str, str, str] | None:
+) -> Refusal | None:
     canaries = [node for row in plan["waves"] if row.get("kind") == "canary" for node in row["nodes"]]
     gone = [row for row in lost if row["node"] in canaries]
     if gone:
-        return (f"a canary was lost ({_names(gone)}), whatever the budget is", "every canary in service",
-                "find out why; mend the cause and make a new plan, or roll back")
+        return ("canary_lost", f"a canary was lost ({_names(gone)}), whatever the budget is",
+                "every canary in service", "find out why; mend the cause and make a new plan, or roll back")
     unproven = [_row(node, nodes) for node in canaries if _state(node, nodes) not in FINISHED_OK]
     if unproven and not set(members) <= set(canaries):
-        return (f"no canary has shown yet that the target works ({_names(unproven)})", "every canary in service",
+        return ("canary_unproven", f"no canary has shown yet that the target works ({_names(unproven)})",
+                "every canary in service",
                 "let the canaries run first: do not leave them out with --limit, or make a new plan without them")
     return None
 
 
-def _over_budget(lost: list[dict[str, str]], budget: int, rollback: bool) -> tuple[str, str, str] | None:
+def _over_budget(lost: list[dict[str, str]], budget: int, rollback: bool) -> Refusal | None:
     if len(lost) <= budget:
         return None
     many = f"{len(lost)} node{'s' if len(lost) > 1 else ''} lost ({_names(lost)})"
     fix = "look at them by hand; then run the rollback again" if rollback else (
         "look at the story of each (status playbook); then roll back, or make a new plan without them")
-    return many, f"at most {budget} (failure_budget)", fix
+    return "budget_spent", many, f"at most {budget} (failure_budget)", fix
 
 
 def _below_floor(
-    plan: Mapping[str, Any], members: Sequence[str], lost: list[dict[str, str]], percent: float
-) -> tuple[str, str, str] | None:
-    """The plan kept the floor while nothing was lost; here it is kept with the lost nodes out of service.
+    plan: Mapping[str, Any], members: Sequence[str], lost: list[dict[str, str]], rules: Mapping[str, Any]
+) -> Refusal | None:
+    """The plan kept the floors while nothing was lost; here they are kept with the lost nodes out of service.
 
     A restored node uses up the budget but not the floor: it was proven to be what it was, and serves.
     """
-    product = {node: row["product"] for node, row in plan["nodes"].items()}
-    taken = Counter(product[node] for node in members)
-    gone = Counter(product[row["node"]] for row in lost if row["node"] not in members and row["state"] != "restored")
-    for name in sorted(set(taken) & set(gone)):
-        fleet, out = plan["fleet"][name], plan["out"][name] + gone[name]
-        if taken[name] > room(fleet, out, percent):
-            return (f"{fleet - out - taken[name]} of {fleet} {name} would stay in service: {out} are out, "
-                    f"{gone[name]} of them lost in this rollout, and the wave takes {taken[name]}",
-                    f"at least {least_in_service(fleet, percent)} (capacity_floor_percent {percent:g})",
-                    "bring the lost nodes back, or make a new plan with smaller waves")
+    out = [row["node"] for row in lost if row["node"] not in members and row["state"] != "restored"]
+    for floor in limits.floors({"capacity_floor_percent": 75, **rules}):
+        group = _groups(plan, floor.per)
+        taken, gone = Counter(group[node] for node in members), Counter(group[node] for node in out)
+        for name in sorted(set(taken) & set(gone)):
+            refusal = _floor_of(plan, floor, name, taken[name], gone[name])
+            if refusal:
+                return refusal
     return None
+
+
+def _groups(plan: Mapping[str, Any], per: str) -> dict[str, str]:
+    rows = plan["nodes"].items()
+    return {node: str(row["product"] if per == limits.PRODUCT else row["variables"][per]) for node, row in rows}
+
+
+def _floor_of(plan: Mapping[str, Any], floor: limits.Floor, name: str, taken: int, gone: int) -> Refusal | None:
+    if floor.per == limits.PRODUCT:
+        fleet, out, called = plan["fleet"][name], plan["out"][name] + gone, name
+    else:
+        counts = plan["groups"][floor.per][name]
+        fleet, out, called = counts["fleet"], counts["out"] + gone, f"{floor.per} {name}"
+    if taken <= room(fleet, out, floor.percent):
+        return None
+    return ("floor_broken", f"{fleet - out - taken} of {fleet} {called} would stay in service: {out} are out, "
+            f"{gone} of them lost in this rollout, and the wave takes {taken}",
+            f"at least {least_in_service(fleet, floor.percent)} ({floor.said})",
+            "bring the lost nodes back, or make a new plan with smaller waves")
+
+
+def _window_closed(
+    nodes: Nodes, members: Sequence[str], given: Sequence[windows.Window], now: datetime | None
+) -> Refusal | None:
+    """A wave begins in a window; one that has begun is finished, since nodes half way are worse than a late end."""
+    if not given or any(_has_begun(nodes.get(node, {}), now) for node in members):
+        return None
+    if now is None:
+        return ("window_closed", "the time is not known, and the policy has windows", windows.named(given), "")
+    if windows.is_open(given, now):
+        return None
+    opens = windows.next_opening(given, now)
+    return ("window_closed", f"it is {now:%a %Y-%m-%d %H:%M} UTC, outside of every maintenance window",
+            windows.named(given), f"run the same command again from {opens:%a %Y-%m-%d %H:%M} UTC on; "
+            "what is done stays done")
+
+
+def _has_begun(row: Mapping[str, Any], now: datetime | None) -> bool:
+    state = str(row.get("state", "planned"))
+    if state == "admitted" and now is not None:
+        return now - datetime.fromisoformat(str(row["updated_at"])) <= ASKED_TOGETHER
+    return state in states.ACTIVE and state not in ("planned", "admitted")
 
 
 def _names(rows: list[dict[str, str]]) -> str:

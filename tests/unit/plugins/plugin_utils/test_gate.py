@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import admission, outcome
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import CODES, Refused, admission, outcome
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import ACTIVE, LOST
 
 WAVES = [["g01"], ["g02", "g03"], ["g04", "g05", "g06", "g07"], ["g08"]]
@@ -74,7 +76,7 @@ def test_whole_batch_bad_a_lost_canary_halts_whatever_the_budget_is(state):
 
 def test_a_clean_wave_lets_the_next_one_go_on():
     assert admission(plan(), fleet(**DONE), 3) == {
-        "admit": True, "lost": [], "budget": 0, "reason": "", "wanted": "", "fix": ""}
+        "admit": True, "lost": [], "budget": 0, "code": "", "reason": "", "wanted": "", "fix": ""}
 
 
 def test_the_first_wave_of_an_untouched_fleet_is_admitted():
@@ -152,6 +154,89 @@ def test_the_floor_of_one_product_is_not_broken_by_the_losses_of_another():
 
 def test_a_floor_that_the_plan_cannot_keep_is_the_plans_own_decision_while_nothing_is_lost():
     assert admission(plan(), fleet(**DONE), 3, {"failure_budget": 0, "capacity_floor_percent": 100})["admit"]
+
+
+def partitioned(**policy):
+    """Half of the fleet in each of two partitions, g03 and g04 in the same."""
+    here = plan(groups={"fleet_partition": {name: {"fleet": 8, "out": 0} for name in ("p1", "p2")}})
+    for node, row in here["nodes"].items():
+        row["variables"] = {"fleet_partition": "p1" if node in ("g03", "g04") else "p2"}
+    floors = [{"per": "fleet_partition", "percent": 80}]
+    return here, {"failure_budget": 5, "capacity_floor_percent": 0, "capacity_floors": floors, **policy}
+
+
+def test_the_floor_of_a_partition_is_kept_with_its_lost_nodes_out():
+    here, policy = partitioned()
+    answer = admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)
+    assert "6 of 8 fleet_partition p1 would stay in service: 1 are out" in answer["reason"]
+    assert (answer["code"], answer["wanted"]) == ("floor_broken", "at least 7 (capacity_floors 80 per fleet_partition)")
+
+
+def test_a_loss_in_another_partition_breaks_no_floor():
+    here, policy = partitioned()
+    here["nodes"]["g04"]["variables"]["fleet_partition"] = "p2"
+    assert admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)["admit"]
+
+
+NOW = datetime(2026, 12, 1, 12, tzinfo=timezone.utc)
+NIGHTS = [{"days": ["sat"], "from": "22:00", "to": "23:00", "timezone": "UTC"}]
+
+
+def at_noon(nodes, now=NOW, **more):
+    return admission(plan(), nodes, 3, {**POLICY, "windows": NIGHTS}, now=now, **more)
+
+
+def test_outside_of_the_windows_no_wave_begins():
+    answer = at_noon(fleet(**DONE))
+    assert answer["code"] == "window_closed"
+    assert answer["reason"] == (
+        "wave 3 is refused: it is Tue 2026-12-01 12:00 UTC, outside of every maintenance window")
+    assert answer["wanted"] == "sat 22:00 to 23:00 UTC"
+    assert "from Sat 2026-12-05 22:00 UTC on" in answer["fix"]
+
+
+def test_within_a_window_a_wave_begins():
+    assert at_noon(fleet(**DONE), now=NOW.replace(day=5, hour=22))["admit"]
+
+
+def test_a_time_that_is_not_known_lies_in_no_window():
+    assert at_noon(fleet(**DONE), now=None)["code"] == "window_closed"
+
+
+@pytest.mark.parametrize("state", [s for s in ACTIVE if s not in ("planned", "admitted")])
+def test_a_wave_that_has_begun_is_finished_after_its_window(state):
+    assert at_noon(fleet(**DONE, g04=state))["admit"]
+
+
+@pytest.mark.parametrize(("minutes", "admitted"), [(1, True), (11, False)])
+def test_a_window_that_closes_while_the_hosts_of_a_wave_ask_does_not_split_the_wave(minutes, admitted):
+    nodes = fleet(**DONE, g04="admitted")
+    nodes["g04"]["updated_at"] = (NOW - timedelta(minutes=minutes)).isoformat()
+    assert at_noon(nodes)["admit"] is admitted
+
+
+def test_a_rollback_waits_for_no_window():
+    assert at_noon(fleet(**DONE), rollback=True, waves=[[], [], ["g03"]])["admit"]
+
+
+def refusals():
+    """One refusal of each kind that is read from the ledger."""
+    here, policy = partitioned()
+    return [
+        admission(plan(), fleet(g01="failed"), 2), admission(plan(), fleet(g01="planned"), 2),
+        admission(plan(), fleet(**{**DONE, "g03": "failed"}), 3), at_noon(fleet(**DONE)),
+        admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)]
+
+
+def test_each_refusal_has_its_code():
+    found = {answer["code"] for answer in refusals()}
+    assert found == set(CODES) - {"lease_lost"}
+
+
+def test_the_code_stands_in_the_message():
+    error = Refused("budget_spent", "upgrade x", "wave 3 is refused: 1 node lost", "at most 0", "look")
+    assert str(error) == "upgrade x: wave 3 is refused: 1 node lost [budget_spent]; wanted: at most 0; fix: look"
+    assert error.code in CODES
 
 
 @pytest.mark.parametrize("before", ["in_service", "quarantined", "failed", "inconclusive", "soaking"])
