@@ -24,12 +24,12 @@ options:
         VBIOS), V(driver) (packages, dkms, next boot), V(rocm) (releases, packages, repositories, pins), V(settings)
         (kernel settings), V(ras) (memory errors, retired pages, heat), V(activity) (processes that have a GPU open)
         and V(log) (what the kernel log says about GPUs, their paths and their host).
-      - V(lspci) starts C(lspci) and fills what V(link) left open, with a row in RV(ansible_facts.instinct.problems) where
-        the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
+      - V(lspci) starts C(lspci) and fills what V(link) left open, with a row in RV(ansible_facts.instinct.problems)
+        where the two disagree. It is slow, so V(all) leaves it out; ask for it by name, with V(link).
       - V(smi) starts C(amd-smi), or C(rocm-smi) where that gives nothing, as a second source beside the kernel's files,
         for the board's firmware bundle, and for whether too many pages are bad. It is slow, so V(all) leaves it out.
-      - V(initramfs) unpacks the initramfs of the next boot and tells in V(driver), which it brings along, whether the driver
-        is in it. It is slow, so V(all) leaves it out.
+      - V(initramfs) unpacks the initramfs of the next boot and tells in V(driver), which it brings along, whether the
+        driver is in it. It is slow, so V(all) leaves it out.
       - V(previous_log) reads the kernel log of the boot before from the journal. It is slow, so V(all) leaves it out.
     type: list
     elements: str

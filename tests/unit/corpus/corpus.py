@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recorded outputs of real machines that lie beside some checkouts, in ../shared/corpus; never needed, used where there."""
+"""Recorded outputs of real machines beside some checkouts, in ../shared/corpus; used where they are, never needed."""
 
 from __future__ import annotations
 

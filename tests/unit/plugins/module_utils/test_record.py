@@ -26,7 +26,7 @@ SECRET = {
     "/etc/machine-id": "3b1c5c1f0a9f4f1bb0f0a1f3f0d3c2aa\n",
     "/etc/apt/sources.list.d/rocm.list": "deb http://bob:hunter2@mirror7.corp.internal/rocm/apt/7.0.2 jammy main\n",
     "/proc/cmdline": "BOOT_IMAGE=/vmlinuz-6.1 root=UUID=1c8a4b1e-3a1f-4e1c-9a55-0f3f5a5f9c11 ip=10.11.12.13 iommu=pt\n",
-    "/dev/kmsg": "6,0,0,-;start\n6,1,9,-;igb 0000:05:00.0: added PHC on pci, MAC 0c:42:a1:5e:11:22\n6,2,9,-;usb: private\n",
+    "/dev/kmsg": "6,0,0,-;start\n6,1,9,-;igb 0000:05:00.0: pci, MAC 0c:42:a1:5e:11:22\n6,2,9,-;usb: private\n",
 }
 WORDS = ("falcon", "corp.internal", "3b1c5c1f0a9f", "hunter2", "1c8a4b1e", "10.11.12.13", "0c:42:a1", "private")
 
