@@ -52,5 +52,6 @@ def test_the_platform_is_what_the_index_says(name):
     facts = platform_of(text(name))
     seen = [facts["platform"][key] for key in ("vendor", "product", "board", "bios_version", "bios_date")]
     told = {row["subject"] for row in facts["problems"]}
-    assert [own for own, said in zip(seen, answer.groups(), strict=True) if own != said.strip() and own is not None] == []
+    pairs = zip(seen, answer.groups(), strict=True)
+    assert [own for own, said in pairs if own != said.strip() and own is not None] == []
     assert told or None not in seen
