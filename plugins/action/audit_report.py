@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
@@ -58,10 +59,12 @@ class ActionModule(action.FleetAction):
         return model(found, summary, catalog_digest=catalog.digest, target_name=name, facts=facts)
 
 
-def this_runs_records(fleet_dir: str, nodes: list[str]) -> dict[str, dict[str, Any]]:
-    """A record for each node: the one this run wrote, or "unknown" for a node that gave none."""
+def this_runs_records(
+    fleet_dir: str, nodes: list[str], keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, dict[str, Any]]:
+    """A record for each node, or what is to be kept of it: the one this run wrote, or "unknown" where it gave none."""
     run = action.run_id()
-    found = records.read_records(fleet_dir, nodes, run_id=run)
+    found = records.read_records(fleet_dir, nodes, run_id=run, keep=keep)
     for node in nodes:
         if node not in found:
             about = {"run_id": run, "gathered_at": action.now()}

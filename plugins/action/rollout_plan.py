@@ -16,6 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy, placed
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import plan_report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout import plan_path
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import Kept
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
 
 
@@ -45,7 +46,7 @@ class ActionModule(action.FleetAction):
     def _plan(args: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str, Any]:
         catalog = load_catalog(args["catalog"])
         target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
-        found = this_runs_records(args["fleet_dir"], args["nodes"])
+        found = this_runs_records(args["fleet_dir"], args["nodes"], Kept())
         variables = host_variables.read(policy, hostvars, args["nodes"], lambda key: placed(args["policy"], key))
         racks = {node: record.get("rack") for node, record in found.items()}
         for attempt in itertools.count(1):

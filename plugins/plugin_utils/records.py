@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -123,11 +123,15 @@ class StoredFacts(Mapping[str, dict[str, Any]]):
 
 
 def read_records(
-    fleet_dir: str | os.PathLike[str], nodes: Iterable[str], run_id: str | None = None
+    fleet_dir: str | os.PathLike[str],
+    nodes: Iterable[str],
+    run_id: str | None = None,
+    keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """The stored records of these nodes. A node without one is not in the answer; the caller decides what that means.
 
     :param run_id: leave out what another run wrote.
+    :param keep: what is kept of each record, for a fleet whose whole records would take too much memory.
     :raises RecordError: naming the file that is not a whole record.
     """
     folder, found = os.path.join(fleet_dir, "records"), {}
@@ -136,7 +140,7 @@ def read_records(
         text = _content(path)
         record = _parsed(text, path, node) if text is not None else None
         if record is not None and run_id in (None, record["run_id"]):
-            found[node] = record
+            found[node] = keep(record) if keep else record
     return found
 
 

@@ -23,7 +23,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import (
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import PlanError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import Kept, PlanError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     record,
@@ -281,6 +281,14 @@ def test_the_order_of_the_inventory_counts_where_the_policy_says_so(target):
 def test_a_pattern_of_the_order_that_fits_no_node_is_refused(target):
     with pytest.raises(PlanError, match=r"policy: order h[*]: fits no node of this fleet"):
         plan_of(fleet(), target, {"order": ["g1", "h*"]})
+
+
+def test_what_is_kept_of_the_records_makes_the_same_plan(target):
+    rows, kept, policy = fleet(9, g3="unhealthy", g4="at_target"), Kept(), {"unfit_nodes": "exclude"}
+    slim = {node: kept(row) for node, row in rows.items()}
+    assert plan_of(slim, target, policy) == plan_of(rows, target, policy)
+    assert slim["g1"]["rollback"] is slim["g2"]["rollback"]
+    assert ("findings" in slim["g1"], "findings" in slim["g3"]) == (False, True)
 
 
 KINDS = st.lists(st.sampled_from(["may_move", "at_target", "unhealthy", "unknown"]), min_size=1, max_size=40)
