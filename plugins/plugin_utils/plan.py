@@ -22,6 +22,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import
     excluded,
     few,
     group_rooms,
+    groups_of,
     members,
     refuse_gaps,
     refuse_no_way_back,
@@ -85,8 +86,10 @@ def make_plan(
     fleet, out = capacity(records, nodes, left_out)
     per_product = rooms({records[node]["product"] for node in fit}, fleet, out, policy, (records, left_out))
     known = {node: {limits.RACK: topology.get(node), **variables.get(node, {})} for node in nodes}
-    groups, more = group_rooms(known, fit, left_out, policy)
-    free = {**{(limits.PRODUCT, name): number for name, number in per_product.items()}, **more}
+    at_target = [node for node in nodes if node not in left_out and records[node]["class"] == "at_target"]
+    groups = groups_of(known, left_out, at_target, policy)
+    free = {(limits.PRODUCT, name): number for name, number in per_product.items()}
+    free |= group_rooms(groups, known, fit, left_out, policy)
     waves = schedule(members(records, fit, known, policy, order), free, policy)
     body = {
         "schema": 1,
@@ -100,7 +103,7 @@ def make_plan(
         "out": out,
         "nodes": _node_rows(records, fit, topology, variables, waves),
         "waves": waves,
-        "at_target": [node for node in nodes if node not in left_out and records[node]["class"] == "at_target"],
+        "at_target": at_target,
         "excluded": [{"node": node, "why": why} for node, why in left_out.items()],
         "eta_seconds": _typical_seconds(records, waves, policy, catalog),
     }

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
@@ -158,19 +159,34 @@ def refuse_below_floor(
     :raises FleetError: naming the nodes that are out.
     """
     out = {node: record["product"] for node, record in records.items() if record["class"] not in FIT}
-    percent = plan["policy"]["capacity_floor_percent"]
-    for wave in waves if out else ():
-        for name, taken in Counter(plan["nodes"][node]["product"] for node in wave).items():
-            gone = [node for node, product in out.items() if product in (name, None)]
-            fleet, free = plan["fleet"][name], room(plan["fleet"][name], plan["out"][name] + len(gone), percent)
-            if gone and taken > free:
+    floors = limits.floors(plan["policy"])
+    for wave, floor in itertools.product(waves, floors) if out else ():
+        for name, taken, fleet, gone, before in _short_of(plan, list(wave), floor, out):
+            if gone and taken > room(fleet, before + len(gone), floor.percent):
                 raise FleetError(
                     f"plan {plan['plan_id']}",
                     f"out of service since it was made: {', '.join(gone)}; with a wave of {taken} that is more of "
                     f"{fleet} {name} than the floor allows",
-                    f"at least {least_in_service(fleet, percent)} in service (capacity_floor_percent {percent:g})",
+                    f"at least {least_in_service(fleet, floor.percent)} in service ({floor.said})",
                     "bring them back, or make a new plan",
                 )
+
+
+def _short_of(
+    plan: Mapping[str, Any], wave: list[str], floor: limits.Floor, out: Mapping[str, str | None]
+) -> Iterator[tuple[str, int, int, list[str], int]]:
+    """Of each group that a floor counts: its name, how many the wave takes, how many there are, who fell out, and how
+    many were out when the plan was made."""
+    rows = [plan["nodes"][node] for node in wave]
+    if floor.per == limits.PRODUCT:
+        for name, taken in Counter(row["product"] for row in rows).items():
+            gone = [node for node, own in out.items() if own in (name, None)]
+            yield name, taken, plan["fleet"][name], gone, plan["out"][name]
+        return
+    for name, taken in Counter(row["variables"][floor.per] for row in rows).items():
+        group = plan["groups"][floor.per][name]
+        gone = [node for node in group["at_target"] if node in out]
+        yield f"{floor.per} {name}", taken, group["fleet"], gone, group["out"]
 
 
 def refuse_strangers(plan: Mapping[str, Any], members: Sequence[str]) -> None:

@@ -142,29 +142,46 @@ def rooms(
     return frees
 
 
-def group_rooms(
-    topology: Topology, fit: list[str], left_out: Mapping[str, str], policy: Mapping[str, Any]
-) -> tuple[dict[str, dict[str, dict[str, int]]], dict[Group, int]]:
-    """Of each value of each host variable with a floor, the nodes there are and are out; and how many may be taken.
+Groups = dict[str, dict[str, dict[str, Any]]]
 
-    :raises PlanError: where a node has no value, or where a value with nodes to be moved leaves no room.
+
+def groups_of(
+    topology: Topology, left_out: Mapping[str, str], at_target: list[str], policy: Mapping[str, Any]
+) -> Groups:
+    """Of each value of each host variable with a floor: the nodes there are, those out, and who stays at target.
+
+    :raises PlanError: where a node of the fleet has no value.
     """
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    frees: dict[Group, int] = {}
+    found: Groups = {}
     for floor in limits.floors(policy)[1:]:
         _refuse_valueless(topology, floor.per, list(topology))
-        fleet = Counter(str(topology[node][floor.per]) for node in topology)
-        out = Counter(str(topology[node][floor.per]) for node in left_out)
-        found[floor.per] = {name: {"fleet": fleet[name], "out": out[name]} for name in sorted(fleet, key=natural)}
+        values = {node: str(own[floor.per]) for node, own in topology.items()}
+        fleet, out = Counter(values.values()), Counter(values[node] for node in left_out)
+        rows: dict[str, dict[str, Any]] = {
+            name: {"fleet": fleet[name], "out": out[name], "at_target": []} for name in sorted(fleet, key=natural)
+        }
+        for node in at_target:
+            rows[values[node]]["at_target"].append(node)
+        found[floor.per] = rows
+    return found
+
+
+def group_rooms(
+    groups: Groups, topology: Topology, fit: list[str], left_out: Mapping[str, str], policy: Mapping[str, Any]
+) -> dict[Group, int]:
+    """Of each of these groups with nodes to be moved, how many may be out at once; refused where that is none."""
+    frees: dict[Group, int] = {}
+    for floor in limits.floors(policy)[1:]:
         for name in sorted({str(topology[node][floor.per]) for node in fit}, key=natural):
-            frees[floor.per, name] = room(fleet[name], out[name], floor.percent)
-            if frees[floor.per, name] < 1:
+            counts = groups[floor.per][name]
+            free = frees[floor.per, name] = room(counts["fleet"], counts["out"], floor.percent)
+            if free < 1:
                 gone = [node for node in left_out if topology[node][floor.per] == name]
-                raise _no_room(f"{floor.per} {name}", found[floor.per][name], gone, floor)
-    return found, frees
+                raise _no_room(f"{floor.per} {name}", counts, gone, floor)
+    return frees
 
 
-def _no_room(subject: str, counts: Mapping[str, int], gone: list[str], floor: limits.Floor) -> PlanError:
+def _no_room(subject: str, counts: Mapping[str, Any], gone: list[str], floor: limits.Floor) -> PlanError:
     return PlanError(
         subject,
         f"{counts['fleet']} in the fleet, {counts['out']} out of service" + (f" ({few(gone)})" if gone else ""),

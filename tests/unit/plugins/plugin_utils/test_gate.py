@@ -158,7 +158,7 @@ def test_a_floor_that_the_plan_cannot_keep_is_the_plans_own_decision_while_nothi
 
 def partitioned(**policy):
     """Half of the fleet in each of two partitions, g03 and g04 in the same."""
-    here = plan(groups={"fleet_partition": {name: {"fleet": 8, "out": 0} for name in ("p1", "p2")}})
+    here = plan(groups={"fleet_partition": {name: {"fleet": 8, "out": 0, "at_target": []} for name in ("p1", "p2")}})
     for node, row in here["nodes"].items():
         row["variables"] = {"fleet_partition": "p1" if node in ("g03", "g04") else "p2"}
     floors = [{"per": "fleet_partition", "percent": 80}]

@@ -250,7 +250,8 @@ PER_PART = {"failure_domain": "none", "capacity_floors": [{"per": "fleet_partiti
 def test_a_floor_per_partition_counts_who_is_out_of_it(target):
     rows = fleet(8, g8="at_target")
     plan = plan_of(rows, target, PER_PART, variables=PARTS)
-    assert plan["groups"] == {"fleet_partition": {"p1": {"fleet": 4, "out": 0}, "p2": {"fleet": 4, "out": 0}}}
+    both = {"p1": {"fleet": 4, "out": 0, "at_target": []}, "p2": {"fleet": 4, "out": 0, "at_target": ["g8"]}}
+    assert plan["groups"] == {"fleet_partition": both}
     assert [wave["nodes"] for wave in plan["waves"]] == [["g1"], ["g2", "g5"], ["g3", "g6"], ["g4", "g7"]]
 
 
@@ -289,6 +290,30 @@ def test_what_is_kept_of_the_records_makes_the_same_plan(target):
     assert plan_of(slim, target, policy) == plan_of(rows, target, policy)
     assert slim["g1"]["rollback"] is slim["g2"]["rollback"]
     assert ("findings" in slim["g1"], "findings" in slim["g3"]) == (False, True)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["may_move", "at_target", "unhealthy"]), st.sampled_from("PQR")), min_size=1),
+    st.integers(0, 100),
+)
+def test_at_every_moment_the_floor_of_each_partition_holds(kinds, percent):
+    rows = {f"g{n}": record(f"g{n}", kind=kind, why="x") for n, (kind, _part) in enumerate(kinds)}
+    parts = {f"g{n}": {"part": part} for n, (_kind, part) in enumerate(kinds)}
+    floors = {"capacity_floors": [{"per": "part", "percent": percent}], "capacity_floor_percent": 0}
+    policy = {**floors, "unfit_nodes": "exclude", "failure_domain": "none"}
+    try:
+        plan = plan_of(rows, {"name": "t", "products": {}}, policy, variables=parts)
+    except PlanError:
+        return
+    assert_floor_of_parts(plan, rows, parts, percent)
+
+
+def assert_floor_of_parts(plan, rows, parts, percent):
+    gone = {node for node, row in rows.items() if row["class"] == "unhealthy"}
+    for wave in plan["waves"]:
+        for part in {parts[node]["part"] for node in wave["nodes"]}:
+            of_it = {node for node, own in parts.items() if own["part"] == part}
+            assert len(of_it - gone - set(wave["nodes"])) >= math.ceil(len(of_it) * percent / 100)
 
 
 KINDS = st.lists(st.sampled_from(["may_move", "at_target", "unhealthy", "unknown"]), min_size=1, max_size=40)

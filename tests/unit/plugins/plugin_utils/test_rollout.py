@@ -152,6 +152,16 @@ def test_nodes_that_fell_out_since_the_plan_was_made_count_against_the_floor(pro
         rollout.refuse_below_floor(FLOOR, [["g01"], ["g02", "g03"]], records)
 
 
+def test_nodes_that_fell_out_count_against_the_floor_of_their_partition():
+    groups = {"part": {"p": {"fleet": 4, "out": 0, "at_target": ["x1"]}}}
+    nodes = {"g01": {"product": "MI300X", "variables": {"part": "p"}}}
+    policy = {"capacity_floor_percent": 0, "capacity_floors": [{"per": "part", "percent": 75}]}
+    plan = {**FLOOR, "nodes": nodes, "policy": policy, "groups": groups}
+    rollout.refuse_below_floor(plan, [["g01"]], {"y1": {"class": "unknown", "product": "MI300X"}})
+    with pytest.raises(FleetError, match=r"x1; with a wave of 1 that is more of 4 part p .*capacity_floors 75 per part"):
+        rollout.refuse_below_floor(plan, [["g01"]], {"x1": {"class": "unknown", "product": "MI300X"}})
+
+
 def test_waves_that_the_floor_has_room_for_go_on():
     out = {"x1": {"class": "unhealthy", "product": "MI300X"}, "y1": {"class": "unknown", "product": "MI210"}}
     rollout.refuse_below_floor(FLOOR, [["g01"]], out)
