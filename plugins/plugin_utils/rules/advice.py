@@ -60,9 +60,8 @@ def _setting(ctx: Context, row: Mapping[str, Any], bios: bool) -> Iterator[Findi
     else:
         fix = f"set {row['key']} to {row['value']}"
         place = "in the BIOS" if bios else "in the target's kernel settings, or by hand"
-        yield Finding(
-            verdict_of(row), subject, row["value"], _told(seen), row["why"], f"{fix} {place}", source=row["source"]
-        )
+        wanted, found = (f"{row['key']} {text}" for text in (row["value"], _told(seen)))
+        yield Finding(verdict_of(row), subject, wanted, found, row["why"], f"{fix} {place}", source=row["source"])
 
 
 def agrees(value: str, seen: object) -> bool:
