@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, host_variables, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
 
@@ -31,7 +31,7 @@ class ActionModule(action.FleetAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        plan, directory, waves = (self._rollback if args["mode"] == "rollback" else self._upgrade)(args)
+        plan, directory, waves = (self._rollback if args["mode"] == "rollback" else self._upgrade)(args, task_vars)
         kept, order = directory / "plan.json", [*chain(*waves)]
         facts = {
             "mode": args["mode"],
@@ -46,14 +46,14 @@ class ActionModule(action.FleetAction):
         self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: left to do: {len(order)} nodes, {len(waves)} waves.")
         return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
 
-    def _upgrade(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
+    def _upgrade(self, args: dict[str, Any], task_vars: Any) -> tuple[dict[str, Any], Path, list[list[str]]]:
         plan = load_plan(args["plan"])
         directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
-        path = rollout.ledger_path(directory)
-        nodes = Ledger.open(path).nodes() if path.exists() else {}
+        nodes = rollout.nodes_of(directory)
         waves = rollout.upgrade_waves(plan, nodes, args["nodes"])
         found = this_runs_records(args["fleet_dir"], rollout.untouched(plan, nodes, args["nodes"]))
         rollout.refuse_unreachable(plan, found)
+        host_variables.refuse_moved(plan, task_vars["hostvars"], found)
         refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
         rollout.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
         others = [node for node in args["nodes"] if node in plan["at_target"]]
@@ -62,7 +62,7 @@ class ActionModule(action.FleetAction):
             rollout.begin(directory, plan)
         return plan, directory, waves
 
-    def _rollback(self, args: dict[str, Any]) -> tuple[dict[str, Any], Path, list[list[str]]]:
+    def _rollback(self, args: dict[str, Any], _task_vars: Any) -> tuple[dict[str, Any], Path, list[list[str]]]:
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
         ledger = Ledger.open(rollout.ledger_path(directory))
         plan, nodes = ledger.plan(), ledger.nodes()

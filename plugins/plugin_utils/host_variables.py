@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import nearest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError
 
+_SHOWN = 5
 Values = dict[str, dict[str, str]]
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
 
@@ -30,8 +32,7 @@ def read(
     :param placed: a key of the policy with its file and line, for a message.
     :raises PolicyError: for a variable that no node has, with the nearest that one has; for a value that is no name.
     """
-    wanted = {name: key for name, key in limits.variables(policy).items() if name != limits.RACK}
-    names = [*wanted, *([policy["skip"]] if policy.get("skip") else [])]
+    wanted, names = _wanted(policy), _names(policy)
     found = {node: _values(node, hostvars[node], names) for node in nodes} if names else {}
     for name, key in wanted.items():
         if found and not any(name in values for values in found.values()):
@@ -40,6 +41,38 @@ def read(
                 placed(key), f"is {name!r}, and no node has this variable", nearest(name, known), "correct the name"
             )
     return found
+
+
+def refuse_moved(plan: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]], nodes: Iterable[str]) -> None:
+    """Refuse a plan for nodes that stand elsewhere by now, or are to be skipped.
+
+    :param nodes: nodes of the plan.
+    :raises FleetError: naming each of the first, the variable, what it was and what it is.
+    """
+    names, moved = _names(plan["policy"]), []
+    for node in nodes if names else ():
+        was, now = plan["nodes"][node].get("variables", {}), _values(node, hostvars[node], names)
+        moved += [
+            f"{node} {name} was {was.get(name, 'not there')} and is {now.get(name, 'not there')}"
+            for name in names
+            if was.get(name) != now.get(name)
+        ]
+    if moved:
+        more = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"changed in the inventory since it was made: {'; '.join(moved[:_SHOWN])}{more}",
+            "the host variables that it was made from",
+            "make a new plan and look at it; in this one the wrong nodes would be down together",
+        )
+
+
+def _wanted(policy: Mapping[str, Any]) -> dict[str, str]:
+    return {name: key for name, key in limits.variables(policy).items() if name != limits.RACK}
+
+
+def _names(policy: Mapping[str, Any]) -> list[str]:
+    return [*_wanted(policy), *([policy["skip"]] if policy.get("skip") else [])]
 
 
 def _is_own(name: str) -> bool:

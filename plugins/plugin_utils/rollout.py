@@ -37,6 +37,12 @@ def ledger_path(directory: str | Path) -> Path:
     return Path(directory) / "ledger.sqlite"
 
 
+def nodes_of(directory: str | Path) -> dict[str, dict[str, Any]]:
+    """Where each node stands by the ledger of a rollout directory; empty where the rollout has not begun."""
+    path = ledger_path(directory)
+    return Ledger.open(path).nodes() if path.exists() else {}
+
+
 def begin(directory: Path, plan: Mapping[str, Any]) -> None:
     """Make the ledger of a rollout, and its plan beside it, where they are not there yet."""
     if not ledger_path(directory).exists():

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.host_variables import read, to_skip
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.host_variables import read, refuse_moved, to_skip
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError, load_policy, placed
 
 FEED = {"failure_domains": [{"variable": "fleet_feed"}]}
@@ -74,3 +75,32 @@ def test_a_node_with_the_skip_label_is_skipped_with_its_reason(label, why):
 
 def test_without_a_label_nobody_is_skipped():
     assert to_skip(load_policy({}), {"g1": {"fleet_skip": "true"}}) == {}
+
+
+PLANNED = {
+    "plan_id": "x",
+    "policy": load_policy({**FEED, "skip": "fleet_skip"}),
+    "nodes": {"g1": {"variables": {"fleet_feed": "A"}}, "g2": {"variables": {"fleet_feed": "2"}}},
+}
+
+
+def test_a_plan_whose_nodes_stand_where_they_stood_is_followed():
+    refuse_moved(PLANNED, HOSTS, ["g1", "g2"])
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ({"fleet_feed": "B"}, "g1 fleet_feed was A and is B"),
+        ({}, "g1 fleet_feed was A and is not there"),
+        ({"fleet_feed": "A", "fleet_skip": "yes"}, "g1 fleet_skip was not there and is yes"),
+    ],
+)
+def test_a_node_that_stands_elsewhere_by_now_refuses_the_plan(now, told):
+    with pytest.raises(FleetError, match=f"changed in the inventory since it was made: {told}; wanted"):
+        refuse_moved(PLANNED, {**HOSTS, "g1": now}, ["g1", "g2"])
+
+
+@pytest.mark.parametrize("policy", [load_policy({}), {"failure_domain": "rack"}])
+def test_a_plan_that_asked_for_no_variables_is_followed_without_a_look_at_them(policy):
+    refuse_moved({"plan_id": "x", "policy": policy, "nodes": {"g1": {}}}, NeverAsked(), ["g1"])

@@ -158,7 +158,7 @@ def test_nodes_that_fell_out_count_against_the_floor_of_their_partition():
     policy = {"capacity_floor_percent": 0, "capacity_floors": [{"per": "part", "percent": 75}]}
     plan = {**FLOOR, "nodes": nodes, "policy": policy, "groups": groups}
     rollout.refuse_below_floor(plan, [["g01"]], {"y1": {"class": "unknown", "product": "MI300X"}})
-    with pytest.raises(FleetError, match=r"x1; with a wave of 1 that is more of 4 part p .*capacity_floors 75 per part"):
+    with pytest.raises(FleetError, match=r"x1; with a wave of 1 that is more of 4 part p .*_floors 75 per part"):
         rollout.refuse_below_floor(plan, [["g01"]], {"x1": {"class": "unknown", "product": "MI300X"}})
 
 
@@ -166,6 +166,12 @@ def test_waves_that_the_floor_has_room_for_go_on():
     out = {"x1": {"class": "unhealthy", "product": "MI300X"}, "y1": {"class": "unknown", "product": "MI210"}}
     rollout.refuse_below_floor(FLOOR, [["g01"]], out)
     rollout.refuse_below_floor(FLOOR, [["g01", "g02", "g03"]], {"x1": {"class": "at_target", "product": "MI300X"}})
+
+
+def test_a_rollout_that_has_not_begun_has_nodes_nowhere(tmp_path):
+    assert rollout.nodes_of(tmp_path) == {}
+    rollout.begin(tmp_path, {"plan_id": "abc", "nodes": {"g01": {"wave": 1}}})
+    assert rollout.nodes_of(tmp_path)["g01"]["state"] == "planned"
 
 
 def test_a_ledger_without_its_plan_gets_it_back(tmp_path):
