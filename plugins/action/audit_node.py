@@ -13,6 +13,10 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records
 
 
+# Ansible loads this file before it starts its workers: what is read now is there in each of them.
+look.prepare()
+
+
 class ActionModule(action.FleetAction):
     """See the documentation of fleetops.instinct.audit_node."""
 

@@ -33,6 +33,14 @@ class Basis(NamedTuple):
     catalog: Catalog
 
 
+def prepare() -> None:
+    """Read what every node is judged by, in the process that Ansible starts its workers from; an error waits for them."""
+    try:
+        load_catalog().read_whole()
+    except FleetError:
+        return
+
+
 def basis(args: Mapping[str, Any], overlay: bool = True) -> Basis:
     """What the arguments of a task name: ``target`` and ``policy``, or ``plan``; and ``catalog``.
 

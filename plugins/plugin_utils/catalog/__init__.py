@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import _known_bad, _systems
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._files import CatalogError, Files
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._forms import FORMS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._match import covered
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._overlay import read_overlay
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._releases import Releases
@@ -58,6 +59,15 @@ class Catalog:
         for row in self.products.values():
             for number, kind, status in row["ids"]:
                 self._ids.setdefault(number, []).append((row, kind, status))
+
+    def read_whole(self) -> None:
+        """Read every file now, for a process whose children then need not.
+
+        :raises CatalogError: where one is not what it was shipped as.
+        """
+        for name, sections in FORMS.items():
+            for section in sections:
+                self._files.rows(name, section)
 
     @functools.cached_property
     def settings(self) -> dict[str, list[dict]]:
