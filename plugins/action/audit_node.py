@@ -12,7 +12,6 @@ from ansible.errors import AnsibleConnectionFailure
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records
 
-
 # Ansible loads this file before it starts its workers: what is read now is there in each of them.
 look.prepare()
 

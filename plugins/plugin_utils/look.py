@@ -34,7 +34,7 @@ class Basis(NamedTuple):
 
 
 def prepare() -> None:
-    """Read what every node is judged by, in the process that Ansible starts its workers from; an error waits for them."""
+    """Read what every node is judged by, in the process that Ansible starts its workers from; an error is for them."""
     try:
         load_catalog().read_whole()
     except FleetError:
