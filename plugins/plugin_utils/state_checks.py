@@ -235,7 +235,7 @@ def _rollbacks(search: Search) -> Iterator[str]:
 
 def _spine(search: Search) -> Iterator[str]:
     """One way forward, a shorter one for a node that needs no reboot, the gate for one that waits; and the way back."""
-    forward = {(a, b) for a, b in pairwise(SPINE)} | {("requeued", "admitted")}
+    forward = set(pairwise(SPINE)) | {("requeued", "admitted")}
     have = {kind: {(e.source, e.target) for e in search.table.edges if e.kind == kind} for kind in KINDS}
     yield from _same("way forward", forward, have["forward"])
     yield from _same("way without a reboot", {("changing", "verifying")}, have["no_reboot"])

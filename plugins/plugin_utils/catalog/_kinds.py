@@ -151,10 +151,10 @@ def wrong_firmware(row: Mapping[str, Any]) -> str | None:
     return next((text for text in versions if text is not None and normalise(row["scheme"], text) is None), None)
 
 
-def form(key: str, /, **fields: str) -> Form:
+def form(named_by: str, /, **fields: str) -> Form:
     """A form in short: ``[x]`` is a list of x, ``x?`` may be null, ``x~`` may be left out."""
     made = {
         name: Field(text.strip("[]?~"), text.startswith("["), "?" in text, text.endswith("~"))
         for name, text in {**fields, "source": "source", "notes": "text~"}.items()
     }
-    return Form(tuple(key.split()), made)
+    return Form(tuple(named_by.split()), made)

@@ -38,10 +38,9 @@ def tool(ctx: Context) -> Iterator[Finding]:
             "parts of two releases are mixed; the kernel's own files were read instead, and are complete",
             "remove the module that was installed beside the packages (pip), or the older release",
         )
-    elif asked and not any(gpu["smi"] for gpu in asked):
-        yield unread(ctx.node, "what amd-smi says")
     elif asked:
-        yield passed(ctx.node, str((next(gpu["smi"] for gpu in asked if gpu["smi"]) or {}).get("tool")))
+        tools = [gpu["smi"].get("tool") for gpu in asked if gpu["smi"]]
+        yield passed(ctx.node, str(tools[0])) if tools else unread(ctx.node, "what amd-smi says")
 
 
 def _is_mixed(row: Mapping[str, Any]) -> bool:
