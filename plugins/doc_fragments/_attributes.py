@@ -22,7 +22,16 @@ attributes:
     support: full
 """
 
+    # Beside READS.
     FACTS = r"""
+options: {}
+attributes:
+  facts:
+    description: Returns an C(ansible_facts) dictionary that updates the facts of the host.
+    support: full
+"""
+
+    READS = r"""
 options: {}
 attributes:
   check_mode:
@@ -33,9 +42,6 @@ attributes:
     description: Returns details on what has changed, or may have to change in C(check_mode), when in diff mode.
     support: none
     details: It changes nothing.
-  facts:
-    description: Returns an C(ansible_facts) dictionary that updates the facts of the host.
-    support: full
   platform:
     description: Target operating systems the module can be used on.
     platforms: posix

@@ -10,7 +10,7 @@ from typing import Iterable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils import _grub, _systemd_boot
 from ansible_collections.fleetops.instinct.plugins.module_utils._cmdline import missing, tokens
-from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError, Unreadable
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 
@@ -94,14 +94,6 @@ def grub_next_entry(host: Host) -> BootEntry:
             "boot menu", "what boots next names no kernel release", "an image with the release in its name"
         )
     return BootEntry(menu.next.kernel, menu.next.cmdline)
-
-
-def grub_next_cmdline(host: Host) -> list[str] | None:
-    """Arguments of the entry that boots next; None where that cannot be told (:func:`grub_next_entry` says why)."""
-    try:
-        return grub_next_entry(host).cmdline
-    except FleetError:
-        return None
 
 
 def rows(menu: Menu) -> list[dict]:

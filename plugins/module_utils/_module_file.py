@@ -24,7 +24,6 @@ class ModuleFile(NamedTuple):
 
     version: str | None
     srcversion: str | None
-    vermagic: str | None
     signed: bool
 
 
@@ -41,7 +40,7 @@ def read_module(host: Host, path: str) -> ModuleFile:
     order = "<" if header[5] == 1 else ">"
     fields = _fields(_modinfo(host, path, header, order))
     signed = host.read_range(path, -len(_MAGIC), len(_MAGIC)) == _MAGIC
-    return ModuleFile(fields.get("version"), fields.get("srcversion"), fields.get("vermagic"), signed)
+    return ModuleFile(fields.get("version"), fields.get("srcversion"), signed)
 
 
 def _refuse_compressed(path: str, header: bytes) -> None:

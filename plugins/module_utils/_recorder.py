@@ -54,8 +54,9 @@ class Recorder(Host):
         text = self._asked(path, lambda: self._host.read_again(path))
         place = self._place(path)
         earlier = self._files.get(place)
-        series = earlier["series"] if isinstance(earlier, dict) and "series" in earlier else [earlier or text]
-        self._files[place] = {"series": [*series, text]}
+        if not (isinstance(earlier, dict) and "series" in earlier):
+            earlier = {"series": [text if earlier is None else earlier]}
+        self._files[place] = {"series": [*earlier["series"], text]}
         return text
 
     def read_range(self, path: str, offset: int, size: int) -> bytes:

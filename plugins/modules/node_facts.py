@@ -35,6 +35,7 @@ options:
     elements: str
     default: [all]
 extends_documentation_fragment:
+  - fleetops.instinct._attributes.reads
   - fleetops.instinct._attributes.facts
 notes:
   - Run it as root. Files of other users' processes and some files of the GPUs cannot be read otherwise.

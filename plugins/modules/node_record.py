@@ -24,19 +24,8 @@ options:
     type: list
     elements: str
     default: [all]
-attributes:
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying the target.
-    support: full
-    details: It only reads.
-  diff_mode:
-    description: Returns details on what has changed, or may have to change in C(check_mode), when in diff mode.
-    support: none
-    details: It changes nothing.
-  platform:
-    description: Target operating systems the module can be used on.
-    platforms: posix
-    support: full
+extends_documentation_fragment:
+  - fleetops.instinct._attributes.reads
 seealso:
   - module: fleetops.instinct.node_facts
 author:

@@ -74,38 +74,23 @@ def next_boot(ctx: Context) -> Iterator[Finding]:
 
 def leftovers(ctx: Context) -> Iterator[Finding]:
     """No folder of a ROCm that is not installed any more is left."""
-    found = ctx.get("rocm.leftovers")
-    if found is None:
-        yield unread(ctx.node, "what earlier releases left behind")
-    elif found:
-        yield Finding(
-            "warn",
-            ctx.node,
-            "none",
-            ", ".join(map(str, found)),
-            "a package or files of an earlier release stayed, and programs may find them first",
-            "remove the packages they belong to by name, then the folders",
-        )
-    else:
-        yield passed(ctx.node)
+    why = "a package or files of an earlier release stayed, and programs may find them first"
+    fix = "remove the packages they belong to by name, then the folders"
+    yield _nothing_left(ctx, "rocm.leftovers", "what earlier releases left behind", why, fix)
 
 
 def stale_trees(ctx: Context) -> Iterator[Finding]:
     """No leftover of an old driver is in the tree of dkms."""
-    trees = ctx.get("driver.stale_trees")
-    if trees is None:
-        yield unread(ctx.node, "the tree of dkms")
-    elif trees:
-        yield Finding(
-            "warn",
-            ctx.node,
-            "none",
-            ", ".join(map(str, trees)),
-            "dkms stops with 'Could not locate dkms.conf' at such a folder",
-            "delete them below /var/lib/dkms/amdgpu once the package they came from is gone",
-        )
-    else:
-        yield passed(ctx.node)
+    why = "dkms stops with 'Could not locate dkms.conf' at such a folder"
+    fix = "delete them below /var/lib/dkms/amdgpu once the package they came from is gone"
+    yield _nothing_left(ctx, "driver.stale_trees", "the tree of dkms", why, fix)
+
+
+def _nothing_left(ctx: Context, path: str, what: str, why: str, fix: str) -> Finding:
+    found = ctx.get(path)
+    if found is None:
+        return unread(ctx.node, what)
+    return Finding("warn", ctx.node, "none", ", ".join(map(str, found)), why, fix) if found else passed(ctx.node)
 
 
 def held(ctx: Context) -> Iterator[Finding]:

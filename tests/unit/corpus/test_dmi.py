@@ -38,20 +38,22 @@ def platform_of(dump):
     return gather(RecordedHost({"files": files}), ["platform"])
 
 
+# Said of this one in other words: padded values, no board, and empty fields that must not become facts.
+OTHER_WORDS = {"dmi/inventec-cetus-mi210-host.txt": ("Inventec", "Cetus", "", "1.0.1", "04/21/2020")}
+
+
 def said_by_the_index(name):
     row = next(line for line in text("INDEX.md").splitlines() if line.startswith(f"| `{name}`"))
-    return _ANSWER.search(row)
+    return OTHER_WORDS.get(name) or _ANSWER.search(row).groups()
 
 
 @pytest.mark.parametrize("name", DUMPS or ["none"])
 def test_the_platform_is_what_the_index_says(name):
     corpus()
     answer = said_by_the_index(name)
-    if answer is None:
-        pytest.skip("the index does not say it in one sentence")
     facts = platform_of(text(name))
     seen = [facts["platform"][key] for key in ("vendor", "product", "board", "bios_version", "bios_date")]
     told = {row["subject"] for row in facts["problems"]}
-    pairs = zip(seen, answer.groups(), strict=True)
+    pairs = zip(seen, answer, strict=True)
     assert [own for own, said in pairs if own != said.strip() and own is not None] == []
     assert told or None not in seen

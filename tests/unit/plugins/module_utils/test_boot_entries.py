@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import (
-    grub_next_cmdline,
     grub_next_entry,
     in_every_entry,
     new_kernels_cmdline,
@@ -129,7 +128,7 @@ def test_the_first_entry_boots_next():
 def test_the_usual_preamble_of_grub_is_no_other_default():
     preamble = 'if [ "${next_entry}" ] ; then\n  set default="${next_entry}"\nelse\n  set default="0"\nfi\n'
     preamble += 'if [ x"${feature_menuentry_id}" = xy ]; then\n  menuentry_id_option="--id"\nfi\n'
-    assert grub_next_cmdline(grub(preamble + ENTRY % "ro")) == ["ro"]
+    assert grub_next_entry(grub(preamble + ENTRY % "ro")).cmdline == ["ro"]
 
 
 @pytest.mark.parametrize("default", ['"2"', "'Debian>Old'", "More", "1", '"${chosen_by_hand}"'])
@@ -137,7 +136,6 @@ def test_a_default_that_leads_to_no_kernel_is_not_guessed_at(default):
     host = grub(f"set default={default}\n" + ENTRY % "ro" + OLDER)
     with pytest.raises(ParseError, match=r"default is|is a submenu"):
         grub_next_entry(host)
-    assert grub_next_cmdline(host) is None
 
 
 def test_a_one_time_choice_is_not_what_a_change_may_rest_on():
@@ -277,7 +275,8 @@ def test_arguments_that_rest_on_a_variable_that_is_nowhere_are_null():
     host = RecordedHost({"files": files})
     assert (read_menu(host).next.kernel, read_menu(host).next.cmdline) == ("6.1-1", None)
     assert in_every_entry(rows(read_menu(host)), "ro") is None
-    assert grub_next_cmdline(host) is None
+    with pytest.raises(ParseError):
+        grub_next_entry(host)
 
 
 def test_suse_boots_the_title_that_is_saved():
@@ -313,7 +312,7 @@ def test_suse_keeps_a_one_time_choice_in_sectors_of_its_file_system(block, kerne
 def test_entries_of_a_custom_file_come_last():
     text = f"set default=Mine\n{ENTRY % 'ro'}source ${{config_directory}}/custom.cfg\n"
     custom = "menuentry 'Mine' {\n linux /boot/vmlinuz-6.9.1 ro mine\n}\n"
-    assert grub_next_cmdline(grub(text, **{"/boot/grub/custom.cfg": custom})) == ["ro", "mine"]
+    assert grub_next_entry(grub(text, **{"/boot/grub/custom.cfg": custom})).cmdline == ["ro", "mine"]
 
 
 ARCH = {
