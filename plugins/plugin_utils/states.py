@@ -197,8 +197,8 @@ def render_table(table: Table = TABLE) -> str:
     lines += [f"| {action} | {', '.join(sources)} | {target} |" for action, sources, target in ORDERS]
     lines += [
         "",
-        "An order names its action and gives a reason; the ledger keeps both. Only `rollback` has a playbook today; the",
-        "other orders are steps of this table that no playbook gives yet. Orders alone leave a terminal",
+        "An order names its action and gives a reason; the ledger keeps both. Only `rollback` has a playbook today;",
+        "the other orders are steps of this table that no playbook gives yet. Orders alone leave a terminal",
         "state. A resume is what a controller does with a node that one before it left on its way when it died.",
         "Only the step that lifts takes away the cordon that this rollout placed.",
         "",
