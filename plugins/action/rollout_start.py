@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, host_variables, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, host_variables, refusals, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
 
@@ -52,12 +52,12 @@ class ActionModule(action.FleetAction):
         nodes = rollout.nodes_of(directory)
         waves = rollout.upgrade_waves(plan, nodes, args["nodes"])
         found = this_runs_records(args["fleet_dir"], rollout.untouched(plan, nodes, args["nodes"]))
-        rollout.refuse_unreachable(plan, found)
+        refusals.refuse_unreachable(plan, found)
         host_variables.refuse_moved(plan, task_vars["hostvars"], found)
         refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
-        rollout.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
+        refusals.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
         others = [node for node in args["nodes"] if node in plan["at_target"]]
-        rollout.refuse_below_floor(plan, waves, this_runs_records(args["fleet_dir"], others))
+        refusals.refuse_below_floor(plan, waves, this_runs_records(args["fleet_dir"], others))
         if plan["nodes"] and not self.checking:
             rollout.begin(directory, plan)
         return plan, directory, waves
@@ -66,7 +66,7 @@ class ActionModule(action.FleetAction):
         directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
         ledger = Ledger.open(rollout.ledger_path(directory))
         plan, nodes = ledger.plan(), ledger.nodes()
-        rollout.refuse_strangers(plan, args["nodes"])
+        refusals.refuse_strangers(plan, args["nodes"])
         rollout.keep_plan(directory, plan)
         return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 

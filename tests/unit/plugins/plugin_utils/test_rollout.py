@@ -82,12 +82,6 @@ def test_only_nodes_that_no_run_touched_must_still_be_what_was_planned():
     assert rollout.untouched(plan, ledger(g01="in_service", g02="activating"), [*NODES, "other"]) == ["g03", "g04"]
 
 
-def test_an_unreachable_node_is_named_before_anything_is_touched():
-    records = {"g01": {"reachable": True}, "g02": {"reachable": False}}
-    with pytest.raises(FleetError, match=r"do not answer: g02.*--limit 'all:!g02'"):
-        rollout.refuse_unreachable({"plan_id": "abc"}, records)
-
-
 def test_a_node_is_begun_from_its_first_change_on_and_stays_so_when_it_is_taken_up_again(tmp_path):
     plan = {"plan_id": "abc", "nodes": {"g01": {"wave": 1}, "g02": {"wave": 1}}}
     book = Ledger.create(rollout.ledger_path(tmp_path), plan)
@@ -99,11 +93,6 @@ def test_a_node_is_begun_from_its_first_change_on_and_stays_so_when_it_is_taken_
     book.record(epoch, "g01", "admitted", action="resume")
     assert rollout.was_begun(tmp_path, "g01")
     assert not rollout.was_begun(tmp_path, "g02")
-
-
-def test_rollback_of_nodes_that_were_never_in_it_is_refused():
-    with pytest.raises(FleetError, match="none of these nodes is part of it: x1"):
-        rollout.refuse_strangers({"plan_id": "abc", "nodes": {"g01": {}}}, ["x1"])
 
 
 @pytest.fixture
@@ -127,45 +116,6 @@ def test_a_damaged_ledger_is_not_in_the_way_of_another_rollout(two_rollouts):
 
 def test_the_nodes_in_service_are_those_of_this_run():
     assert rollout.in_service(ledger(g01="in_service", g02="in_service", g03="failed"), ["g02", "g03"]) == ["g02"]
-
-
-def test_a_node_that_fell_ill_after_it_was_put_into_service_stops_the_rollout():
-    records = {"g01": {"class": "at_target"}, "g02": {"class": "unhealthy", "findings": []}}
-    with pytest.raises(FleetError, match=r"g02 unhealthy.*rollback --limit g02.*'all:!g02'"):
-        rollout.refuse_sick({"plan_id": "abc"}, records)
-    rollout.refuse_sick({"plan_id": "abc"}, {"g01": records["g01"]})
-
-
-FLOOR = {
-    "plan_id": "abc",
-    "policy": {"capacity_floor_percent": 75},
-    "fleet": {"MI300X": 8},
-    "out": {"MI300X": 0},
-    "nodes": {node: {"product": "MI300X"} for node in NODES},
-}
-
-
-@pytest.mark.parametrize("product", ["MI300X", None])
-def test_nodes_that_fell_out_since_the_plan_was_made_count_against_the_floor(product):
-    records = {"x1": {"class": "unknown", "product": product}, "x2": {"class": "may_move", "product": "MI300X"}}
-    with pytest.raises(FleetError, match=r"out of service since it was made: x1; .*at least 6 in service"):
-        rollout.refuse_below_floor(FLOOR, [["g01"], ["g02", "g03"]], records)
-
-
-def test_nodes_that_fell_out_count_against_the_floor_of_their_partition():
-    groups = {"part": {"p": {"fleet": 4, "out": 0, "at_target": ["x1"]}}}
-    nodes = {"g01": {"product": "MI300X", "variables": {"part": "p"}}}
-    policy = {"capacity_floor_percent": 0, "capacity_floors": [{"per": "part", "percent": 75}]}
-    plan = {**FLOOR, "nodes": nodes, "policy": policy, "groups": groups}
-    rollout.refuse_below_floor(plan, [["g01"]], {"y1": {"class": "unknown", "product": "MI300X"}})
-    with pytest.raises(FleetError, match=r"x1; with a wave of 1 that is more of 4 part p .*_floors 75 per part"):
-        rollout.refuse_below_floor(plan, [["g01"]], {"x1": {"class": "unknown", "product": "MI300X"}})
-
-
-def test_waves_that_the_floor_has_room_for_go_on():
-    out = {"x1": {"class": "unhealthy", "product": "MI300X"}, "y1": {"class": "unknown", "product": "MI210"}}
-    rollout.refuse_below_floor(FLOOR, [["g01"]], out)
-    rollout.refuse_below_floor(FLOOR, [["g01", "g02", "g03"]], {"x1": {"class": "at_target", "product": "MI300X"}})
 
 
 def test_a_rollout_that_has_not_begun_has_nodes_nowhere(tmp_path):
