@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate, rollout, way_back
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
@@ -28,32 +28,39 @@ class ActionModule(action.FleetAction):
         ledger = Ledger.open(rollout.ledger_path(here["dir"])) if here["dir"] else None
         view["begun"] = ledger is not None and rollout.was_begun(here["dir"], node)
         view["rebooting"] = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
+        view["stopped"] = False
         if ledger is not None and here["epoch"] is not None and not self.checking:
-            self._admit(ledger, plan, node, here)
+            view["stopped"] = self._admit(ledger, plan, node, here)
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 
     @classmethod
-    def _admit(cls, ledger: Ledger, plan: dict[str, Any], node: str, here: dict[str, Any]) -> None:
+    def _admit(cls, ledger: Ledger, plan: dict[str, Any], node: str, here: dict[str, Any]) -> bool:
+        """Write the admission down; true where the wave is refused and the way back of the policy follows."""
         rollback = here["mode"] == "rollback"
         wave = next(number for number, members in enumerate(here["waves"], start=1) if node in members)
         clock = datetime.fromisoformat(action.now())
         answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback, now=clock)
+        quiet = not rollback and way_back.goes_on(plan["policy"], answer["code"])
         try:
             if not answer["admit"] and node == here["waves"][wave - 1][0]:
-                cls._close(ledger, answer, wave, here)
+                cls._close(ledger, answer, wave, here, quiet)
             elif answer["admit"] and not rollback:
                 action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])
                 ledger.record(here["epoch"], node, "admitted", reason=f"wave {wave}", action=action_name)
         except StaleController as lost:
             raise gate.Refused("lease_lost", lost.subject, lost.seen, lost.wanted, lost.fix) from lost
-        if not answer["admit"]:
+        if not answer["admit"] and not quiet:
             subject = f"{here['mode']} {plan['plan_id']}"
             raise gate.Refused(answer["code"], subject, answer["reason"], answer["wanted"], answer["fix"])
+        return quiet
 
     @staticmethod
-    def _close(ledger: Ledger, answer: dict[str, Any], wave: int, here: dict[str, Any]) -> None:
+    def _close(ledger: Ledger, answer: dict[str, Any], wave: int, here: dict[str, Any], quiet: bool) -> None:
         """Once for the wave: the refusal goes into the ledger and the report, and the lease back."""
+        if quiet and gate.was_refused(ledger.events(), here["epoch"], answer["code"]):
+            return
         data = {"code": answer["code"], "wave": wave, "lost": [row["node"] for row in answer["lost"]]}
         ledger.note(here["epoch"], None, answer["reason"], data)
-        closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
-        closing.give_back(Path(here["dir"]), action.owner())
+        if not quiet:  # else the plays that follow go on with the lease, and report at their end
+            closing.write(Path(here["dir"]), closing.read(Path(here["dir"])))
+            closing.give_back(Path(here["dir"]), action.owner())

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, host_variables, refusals, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, opening, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
 
 
 class ActionModule(action.FleetAction):
@@ -26,55 +24,49 @@ class ActionModule(action.FleetAction):
         "rollout": {"type": "str"},
         "nodes": {"type": "list", "elements": "str", "required": True},
         "incident": {"type": "bool", "default": False},
+        "automatic": {"type": "bool", "default": False},
         "takeover": {"type": "str", "default": ""},
         "fleet_dir": action.FLEET_DIR,
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        plan, directory, waves = (self._rollback if args["mode"] == "rollback" else self._upgrade)(args, task_vars)
-        kept, order = directory / "plan.json", [*chain(*waves)]
-        facts = {
+        opened = self._opening(args, task_vars)
+        if opened.why or not args["automatic"]:
+            order = f"left to do: {sum(map(len, opened.waves))} nodes, {len(opened.waves)} waves."
+            self.say(f"{args['mode'].capitalize()} {opened.plan['plan_id']}: {opened.why or order}")
+        # A name of its own: the plays that close an upgrade still need what the upgrade was.
+        name = "fleet_way_back" if args["mode"] == "rollback" else "fleet_rollout"
+        return {"changed": False, "ansible_facts": {name: self._facts(opened, args)}}
+
+    def _opening(self, args: dict[str, Any], task_vars: dict[str, Any]) -> opening.Opening:
+        if args["mode"] == "rollback":
+            return (opening.back_by_itself if args["automatic"] else opening.back)(args)
+        opened = opening.forward(args, task_vars["hostvars"], lambda nodes: this_runs_records(args["fleet_dir"], nodes))
+        if opened.plan["nodes"] and not self.checking:
+            rollout.begin(opened.directory, opened.plan)
+        return opened
+
+    def _facts(self, opened: opening.Opening, args: dict[str, Any]) -> dict[str, Any]:
+        kept = opened.directory / "plan.json"
+        return {
             "mode": args["mode"],
-            "plan_id": plan["plan_id"],
-            "dir": str(directory) if kept.exists() else None,
+            "plan_id": opened.plan["plan_id"],
+            "dir": str(opened.directory) if kept.exists() else None,
             "plan": str(kept) if kept.exists() else os.path.abspath(args["plan"]),
-            "epoch": None if self.checking or not waves else self._open(directory, plan["policy"], args, waves),
-            "waves": waves,
-            "order": order,
-            "sizes": [len(wave) for wave in waves],
+            "epoch": None if self.checking or not opened.waves else self._take(opened, args),
+            "waves": opened.waves,
+            "order": [*chain(*opened.waves)],
+            "sizes": [len(wave) for wave in opened.waves],
         }
-        self.say(f"{args['mode'].capitalize()} {plan['plan_id']}: left to do: {len(order)} nodes, {len(waves)} waves.")
-        return {"changed": False, "ansible_facts": {"fleet_rollout": facts}}
-
-    def _upgrade(self, args: dict[str, Any], task_vars: Any) -> tuple[dict[str, Any], Path, list[list[str]]]:
-        plan = load_plan(args["plan"])
-        directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
-        nodes = rollout.nodes_of(directory)
-        waves = rollout.upgrade_waves(plan, nodes, args["nodes"])
-        found = this_runs_records(args["fleet_dir"], rollout.untouched(plan, nodes, args["nodes"]))
-        refusals.refuse_unreachable(plan, found)
-        host_variables.refuse_moved(plan, task_vars["hostvars"], found)
-        refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
-        refusals.refuse_sick(plan, this_runs_records(args["fleet_dir"], rollout.in_service(nodes, args["nodes"])))
-        others = [node for node in args["nodes"] if node in plan["at_target"]]
-        refusals.refuse_below_floor(plan, waves, this_runs_records(args["fleet_dir"], others))
-        if plan["nodes"] and not self.checking:
-            rollout.begin(directory, plan)
-        return plan, directory, waves
-
-    def _rollback(self, args: dict[str, Any], _task_vars: Any) -> tuple[dict[str, Any], Path, list[list[str]]]:
-        directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
-        ledger = Ledger.open(rollout.ledger_path(directory))
-        plan, nodes = ledger.plan(), ledger.nodes()
-        refusals.refuse_strangers(plan, args["nodes"])
-        rollout.keep_plan(directory, plan)
-        return plan, directory, rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
 
     @staticmethod
-    def _open(directory: Path, policy: dict[str, Any], args: dict[str, Any], waves: list[list[str]]) -> int:
+    def _take(opened: opening.Opening, args: dict[str, Any]) -> int:
         # each write renews the lease; the longest silences are a drain and a reboot
+        policy = opened.plan["policy"]
         ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
-        ledger = Ledger.open(rollout.ledger_path(directory))
+        ledger = Ledger.open(rollout.ledger_path(opened.directory))
         epoch = ledger.take_lease(action.owner(), ttl, takeover=bool(args["takeover"]), reason=args["takeover"])
-        ledger.note(epoch, None, f"{args['mode']} begins", {"mode": args["mode"], "nodes": [*chain(*waves)]})
+        data = {"mode": args["mode"], "nodes": [*chain(*opened.waves)]}
+        data |= {"automatic": True} if opened.why else {}
+        ledger.note(epoch, None, f"{args['mode']} begins" + (f": {opened.why}" if opened.why else ""), data)
         return epoch

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -52,7 +52,7 @@ def admission(
         ``reason``, ``wanted``, ``fix``.
     """
     rules = plan.get("policy", {}) if policy is None else policy
-    budget = int(rules.get("failure_budget", 0))
+    budget = _budget(rules, rollback)
     run = waves if waves is not None else [row["nodes"] for row in plan["waves"]]
     lost = _not_brought_back(nodes, run[:wave - 1]) if rollback else _lost(plan, nodes, run[wave - 1:])
     refusals = (
@@ -84,6 +84,28 @@ def outcome(plan: Mapping[str, Any], nodes: Nodes, back: Collection[str] | None 
         unfinished = [_row(n, nodes) for n in plan["nodes"] if n not in out and _state(n, nodes) not in FINISHED_OK]
     return {"clean": not lost and not unfinished, "counts": {s: found[s] for s in order if found[s]},
             "lost": lost, "unfinished": unfinished}
+
+
+def spent(plan: Mapping[str, Any], nodes: Nodes) -> frozenset[str]:
+    """The lost nodes of an upgrade that goes no further: over its budget, or a canary among them; else none.
+
+    :param nodes: ``Ledger.nodes()``, while no wave is under way: a node in the middle of its steps never came back.
+    """
+    lost = _lost(plan, nodes, [])
+    canaries = {node for row in plan["waves"] if row.get("kind") == "canary" for node in row["nodes"]}
+    names = frozenset(row["node"] for row in lost)
+    return names if names & canaries or len(lost) > _budget(plan["policy"], rollback=False) else frozenset()
+
+
+def was_refused(events: Iterable[Mapping[str, Any]], epoch: int, code: str) -> bool:
+    """True where this controller has written down already that a wave was refused for that reason."""
+    notes = (event for event in events if event["kind"] == "note" and event["epoch"] == epoch)
+    return any((event["data"] or {}).get("code") == code for event in notes)
+
+
+def _budget(rules: Mapping[str, Any], rollback: bool) -> int:
+    own = rules.get("rollback_failure_budget") if rollback else None
+    return int(rules.get("failure_budget", 0) if own is None else own)
 
 
 def _state(node: str, nodes: Nodes) -> str:
@@ -132,10 +154,11 @@ def _canaries(
 def _over_budget(lost: list[dict[str, str]], budget: int, rollback: bool) -> Refusal | None:
     if len(lost) <= budget:
         return None
+    key = "rollback_failure_budget, or else failure_budget" if rollback else "failure_budget"
     many = f"{len(lost)} node{'s' if len(lost) > 1 else ''} lost ({_names(lost)})"
     fix = "look at them by hand; then run the rollback again" if rollback else (
         "look at the story of each (status playbook); then roll back, or make a new plan without them")
-    return "budget_spent", many, f"at most {budget} (failure_budget)", fix
+    return "budget_spent", many, f"at most {budget} ({key})", fix
 
 
 def _below_floor(

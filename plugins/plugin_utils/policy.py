@@ -17,6 +17,9 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RUL
 
 _SPEC: dict[str, dict[str, Any]] = {
     "failure_budget": {"type": "int", "default": 0},
+    "automatic_rollback": {"type": "str", "default": "node", "choices": ["none", "node", "wave", "rollout"]},
+    "rollback_batch": {"type": "int", "default": None},
+    "rollback_failure_budget": {"type": "int", "default": None},
     "capacity_floor_percent": {"type": "float", "default": 75},
     "canaries_per_product": {"type": "int", "default": 1},
     "growth": {"type": "raw", "default": 2},
@@ -47,6 +50,8 @@ _WAIVER: dict[str, dict[str, Any]] = {
 }
 _RANGES: dict[str, tuple[float, float]] = {
     "failure_budget": (0, 100000),
+    "rollback_batch": (1, 10000),
+    "rollback_failure_budget": (0, 100000),
     "capacity_floor_percent": (0, 100),
     "canaries_per_product": (0, 100),
     "max_wave": (1, 10000),
@@ -98,7 +103,7 @@ def _checked(value: Any, place: str) -> dict:
     given = plain(value, place, PolicyError)
     policy = check(_SPEC, given, (place, ""), PolicyError)
     for key, (least, most) in _RANGES.items():
-        if not least <= policy[key] <= most:
+        if policy[key] is not None and not least <= policy[key] <= most:
             raise PolicyError(f"{place}: {key}", f"is {policy[key]}", f"{least:g} to {most:g}", "correct the number")
     limits.checked(policy, given, place, PolicyError)
     if policy["skip"] is not None and not policy["skip"].isidentifier():

@@ -192,4 +192,5 @@ def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] 
         # A target that is silent on the kernel must not undo what another one declared: no plan showed that.
         "declares_kernel": any(kernel.values()),
         "policy": plan["policy"],
+        "goes_back": plan["policy"].get("automatic_rollback", "node") != "none",
     }

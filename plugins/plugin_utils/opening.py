@@ -1,0 +1,78 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a rollout is opened, forward or back: what must still hold, which plan it follows, and its waves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import host_variables, refusals, rollout, way_back
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
+
+Find = Callable[[list[str]], dict[str, Any]]
+
+
+class Opening(NamedTuple):
+    """A rollout about to run.
+
+    :param directory: where its ledger is, or will be.
+    :param waves: names of nodes; empty where nothing is left to do.
+    :param why: for a way back that nobody ordered: what the policy says of it, else an empty text.
+    """
+
+    plan: dict[str, Any]
+    directory: Path
+    waves: list[list[str]]
+    why: str = ""
+
+
+def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) -> Opening:
+    """An upgrade by the plan ``args['plan']``, for ``args['nodes']``.
+
+    :param find: the records of this run for the nodes of a list.
+    :raises FleetError: an input of the plan changed, a node that it needs does not answer or fell ill.
+    """
+    plan, members = load_plan(args["plan"]), args["nodes"]
+    directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
+    nodes = rollout.nodes_of(directory)
+    waves = rollout.upgrade_waves(plan, nodes, members)
+    found = find(rollout.untouched(plan, nodes, members))
+    refusals.refuse_unreachable(plan, found)
+    host_variables.refuse_moved(plan, hostvars, found)
+    refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
+    refusals.refuse_sick(plan, find(rollout.in_service(nodes, members)))
+    others = [node for node in members if node in plan["at_target"]]
+    refusals.refuse_below_floor(plan, waves, find(others))
+    return Opening(plan, directory, waves)
+
+
+def back(args: Mapping[str, Any]) -> Opening:
+    """A rollback that an operator ordered, of the rollout ``args['rollout']`` or the newest.
+
+    :raises FleetError: there is no such rollout, or none of the nodes is part of it.
+    """
+    directory, plan, nodes = _begun(args)
+    refusals.refuse_strangers(plan, args["nodes"])
+    rollout.keep_plan(directory, plan)
+    waves = rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
+    return Opening(plan, directory, waves if args["incident"] else way_back.split(waves, plan["policy"]))
+
+
+def back_by_itself(args: Mapping[str, Any]) -> Opening:
+    """What the policy of a rollout sends back now; no wave where it sends nobody.
+
+    :raises FleetError: the ledger cannot be read.
+    """
+    directory, plan, nodes = _begun(args)
+    waves = way_back.waves(plan, nodes, args["nodes"])
+    return Opening(plan, directory, waves, way_back.words(plan, nodes, waves) if waves else "")
+
+
+def _begun(args: Mapping[str, Any]) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
+    ledger = Ledger.open(rollout.ledger_path(directory))
+    return directory, ledger.plan(), ledger.nodes()
