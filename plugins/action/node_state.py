@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, diagnosis, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 
@@ -21,12 +21,15 @@ class ActionModule(action.FleetAction):
         "intent": {"type": "bool", "default": False},
         "reason": {"type": "str", "default": ""},
         "data": {"type": "dict"},
+        "failure": {"type": "dict"},
         "actions": {"type": "list", "elements": "str", "default": []},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         node, here = task_vars["inventory_hostname"], args["rollout"] or {}
         ledger = self._ledger(here)
+        if args["failure"] is not None and args["state"] == "failed":
+            args |= {"state": diagnosis.state_after(args["failure"]), "data": diagnosis.data_of(args["failure"])}
         if self.checking or ledger is None:
             self._fail_here(node, args)
         elif args["state"]:
@@ -53,6 +56,6 @@ class ActionModule(action.FleetAction):
 
     def _fail_here(self, node: str, args: dict[str, Any]) -> None:
         # Where no ledger keeps a failure that was rescued, nothing but this task can end the run with it.
-        if args["state"] in ("failed", "quarantined") or (args["reason"] and not args["state"]):
+        if args["state"] in ("failed", "inconclusive", "quarantined") or (args["reason"] and not args["state"]):
             what = "the rehearsal" if self.checking else "what was tried without a rollout"
             raise FleetError(node, f"{what} failed: {args['reason']}", "no failure", "mend that first")

@@ -36,6 +36,12 @@ options:
   data:
     description: What belongs to the event. Never a secret.
     type: dict
+  failure:
+    description:
+      - With O(state=failed), the result of the task that failed. Where its diagnosis leaves open what became of the
+        node, as that of M(fleetops.instinct.node_reboot) may, the node becomes V(inconclusive) instead, and nothing is
+        brought back by itself. The diagnosis and its evidence are kept.
+    type: dict
   actions:
     description: Named actions that this step may use where the machine wants one, such as V(rollback).
     type: list

@@ -62,8 +62,8 @@ class FleetAction(ActionBase):
             result.update(self.act(plain(args), task_vars or {}))
         except FleetError as error:
             result.update(failed=True, msg=masked(str(error)))
-            # A refusal of the gate has a stable code, for whoever reads results by program.
-            result |= {"code": error.code} if hasattr(error, "code") else {}
+            # Refusals have stable words, for whoever reads results by program.
+            result |= {key: getattr(error, key) for key in ("code", "diagnosis", "evidence") if hasattr(error, key)}
         return result
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
