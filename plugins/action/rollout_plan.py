@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, attempts, host_variables, records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.eta import Measured
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy, placed
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import plan_report
@@ -33,17 +34,20 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         attempts.refuse_unfinished(args["fleet_dir"])
-        plan = self._plan(args, task_vars["hostvars"])
+        learned = attempts.measured(args["fleet_dir"])
+        plan = self._plan(args, task_vars["hostvars"], learned)
         path = plan_path(args["fleet_dir"], plan["plan_id"])
         changed = not path.exists()
         if changed:
             records.write_json(path, plan)
         self.say(plan_report(plan, colour=self.colour()))
+        for why in learned.unread:
+            self.say(f"The estimate leaves out an earlier rollout that cannot be read: {why}")
         self.say(f"Plan {plan['plan_id']}: {path}")
         return {"changed": changed, "plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"]}
 
     @staticmethod
-    def _plan(args: dict[str, Any], hostvars: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(args: dict[str, Any], hostvars: Mapping[str, Any], learned: Measured) -> dict[str, Any]:
         catalog = load_catalog(args["catalog"])
         target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
         found = this_runs_records(args["fleet_dir"], args["nodes"], Kept())
@@ -61,6 +65,7 @@ class ActionModule(action.FleetAction):
                 attempt=attempt,
                 overlay=args["catalog"],
                 variables=variables,
+                measured=learned,
             )
             if not attempts.is_spent(args["fleet_dir"], plan["plan_id"]):
                 return plan

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout, states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import eta, ledger_file, rollout, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger_schema import LedgerError
 
 SPENT = states.TERMINAL | states.LOST
+MOST_EVENTS = 20_000  # of the newest rollouts: some thousand nodes tell enough, and are read in a blink
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
@@ -48,3 +50,25 @@ def refuse_unfinished(fleet_dir: str) -> None:
 def _is_under_way(row: Mapping[str, Any]) -> bool:
     # A controller that died before the way back began leaves a node that failed half changed.
     return bool(row["has_snapshot"]) if row["state"] == "failed" else row["state"] not in states.TERMINAL | {"planned"}
+
+
+def measured(fleet_dir: str) -> eta.Measured:
+    """How long each step took in the newest rollouts; a ledger that cannot be read is left out, and named."""
+    books, found, unread = [], [], []
+    for path in sorted(rollout.rollout_dir(fleet_dir, "").glob("*/ledger.sqlite")):
+        try:
+            book = Ledger.open(path)
+            books.append((book.begun_at(), book))
+        except LedgerError as problem:
+            unread.append(f"{path}: {problem.seen}")
+    left = MOST_EVENTS
+    for _begun, book in sorted(books, key=lambda row: row[0], reverse=True):
+        try:
+            events = ledger_file.newest(book.path, left)
+            found.append(eta.samples(book.plan(), events))
+            left -= len(events)
+        except (LedgerError, ValueError, KeyError, TypeError) as problem:
+            unread.append(f"{book.path}: {getattr(problem, 'seen', problem)}")
+        if left <= 0:
+            break
+    return eta.measured(found, unread)

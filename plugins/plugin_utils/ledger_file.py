@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain
@@ -44,6 +44,18 @@ def read(path: str, query: Query[Result]) -> Result:
             if not _is_busy(error) or time.monotonic() > end:
                 raise chain.unreadable(path, error) from error
         threading.Event().wait(0.02)
+
+
+def newest(path: str, most: int) -> list[dict[str, Any]]:
+    """At most so many of the last events, in order and without their data, which is most of the file.
+
+    :raises LedgerError: the file cannot be used.
+    """
+    query = (
+        "SELECT id, at, epoch, node, kind, state, action, reason FROM events "
+        "WHERE id > (SELECT max(id) FROM events) - ? ORDER BY id"
+    )
+    return [dict(row) for row in read(path, lambda db: db.execute(query, (most,)).fetchall())]
 
 
 def write(path: str, change: Query[Result]) -> Result:

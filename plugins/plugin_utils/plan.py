@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import host_variables, limits
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import eta, host_variables, limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import (
@@ -47,6 +47,7 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
     "at_target": list,
     "excluded": list,
     "eta_seconds": int,
+    "eta": (dict, type(None)),
 }
 
 
@@ -65,6 +66,7 @@ def make_plan(
     attempt: int = 1,
     overlay: str | None = None,
     variables: Mapping[str, Mapping[str, str]] | None = None,
+    measured: eta.Measured | None = None,
 ) -> dict[str, Any]:
     """A plan (docs/contracts.md section 5); the same inputs in any order give the same bytes.
 
@@ -74,6 +76,7 @@ def make_plan(
     :param attempt: which try this is; another number is another plan.
     :param overlay: what the catalog was loaded with, for whoever follows the plan.
     :param variables: of each node, the other host variables that the policy asks for (:func:`host_variables.read`).
+    :param measured: what the steps took in earlier rollouts, for the estimate.
     :raises PlanError: where a node has no record or no failure domain, is unfit or has no way back and the policy
         refuses that, or where a capacity floor leaves no room.
     """
@@ -91,6 +94,8 @@ def make_plan(
     free = {(limits.PRODUCT, name): number for name, number in per_product.items()}
     free |= group_rooms(groups, known, fit, left_out, policy)
     waves = schedule(members(records, fit, known, policy, order), free, policy)
+    typical = {row["step"]: row["seconds"] for row in catalog.settings["typical_seconds"]}
+    estimate = eta.estimate(records, waves, typical, policy["soak_seconds"], measured)
     body = {
         "schema": 1,
         "created_at": created_at,
@@ -105,7 +110,8 @@ def make_plan(
         "waves": waves,
         "at_target": at_target,
         "excluded": [{"node": node, "why": why} for node, why in left_out.items()],
-        "eta_seconds": _typical_seconds(records, waves, policy, catalog),
+        "eta_seconds": estimate["seconds"],
+        "eta": estimate,
     }
     body |= {"groups": groups} if groups else {}
     return {**body, "plan_id": plan_id(body)}
@@ -115,7 +121,7 @@ def plan_id(plan: Mapping[str, Any]) -> str:
     """12 hex digits over everything but the id itself, the time it was made, the estimate and paths."""
     placed = {name: {"digest": plan["inputs"][name]["digest"]} for name in ("target", "catalog")}
     inputs = {**plan["inputs"], **placed}
-    left_out = ("plan_id", "created_at", "eta_seconds", "inputs")
+    left_out = ("plan_id", "created_at", "eta_seconds", "eta", "inputs")
     body = {key: value for key, value in plan.items() if key not in left_out}
     return digest({**body, "inputs": inputs}).removeprefix("sha256:")[:12]
 
@@ -178,17 +184,6 @@ def _node_row(record: Record, rack: str | None, wave: int) -> dict[str, Any]:
         "rollback": record["rollback"],
         "point_of_no_return": "rocm" if one_way else None,
     }
-
-
-def _typical_seconds(
-    records: Mapping[str, Record], waves: list[dict[str, Any]], policy: Mapping[str, Any], catalog: Catalog
-) -> int:
-    typical = {row["step"]: row["seconds"] for row in catalog.settings["typical_seconds"]}
-    always = typical["drain"] + typical["verify"] + policy["soak_seconds"]
-    return sum(
-        always + sum(typical[step] for step in {step for node in wave["nodes"] for step in records[node]["steps"]})
-        for wave in waves
-    )
 
 
 def current_inputs(plan: Mapping[str, Any], catalog: Catalog, records: Mapping[str, Record]) -> dict[str, Any]:

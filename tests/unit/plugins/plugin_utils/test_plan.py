@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.eta import Measured
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import canonical
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import (
     PlanInputChanged,
@@ -49,9 +50,9 @@ def fleet(count=8, **kinds):
     return rows
 
 
-def plan_of(rows, target, policy=None, order=None, created_at=MORNING, racks=None, attempt=1, variables=None):
+def plan_of(rows, target, policy=None, order=None, created_at=MORNING, racks=None, attempt=1, **more):
     racks = {node: row["rack"] for node, row in rows.items()} if racks is None else racks
-    given = {"inventory_order": order or list(rows), "attempt": attempt, "variables": variables}
+    given = {"inventory_order": order or list(rows), "attempt": attempt, **more}
     return make_plan(rows, racks, target, load_policy(policy), CATALOG, created_at, **given)
 
 
@@ -219,6 +220,14 @@ def test_the_estimate_grows_with_the_waves(target):
         > plan_of(fleet(4), target, {"capacity_floor_percent": 0})["eta_seconds"]
         > 600
     )
+
+
+def test_what_was_learned_changes_the_estimate_and_not_the_plan(target):
+    learned = Measured({(None, "rocm"): (50.0, 90.0)}, nodes=3)
+    first, later = plan_of(fleet(8), target), plan_of(fleet(8), target, measured=learned)
+    assert (first["plan_id"], first["eta"]["source"]) == (later["plan_id"], "typical")
+    assert (later["eta"]["source"], later["eta_seconds"]) == ("both", later["eta"]["seconds"])
+    assert later["eta_seconds"] < first["eta_seconds"] == first["eta"]["seconds"]
 
 
 FEEDS = {f"g{number}": {"fleet_feed": "AB"[number % 2]} for number in range(1, 9)}
