@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import chain, lease, ledger_file, ledger_schema, states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
+    chain,
+    lease,
+    ledger_file,
+    ledger_schema,
+    standing_orders,
+    states,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger_schema import Database, LedgerError
 
 TAIL = 500  # events that open() proves: each task opens the file, and a fleet of 1,000 nodes writes some 25,000
@@ -24,12 +31,7 @@ SNAPSHOT = """SELECT data FROM events e
     WHERE e.node = {node} AND e.state = 'snapshotted' AND e.kind = 'outcome' AND e.id > coalesce(
     (SELECT max(id) FROM events r WHERE r.node = e.node AND r.state = 'restored' AND r.kind = 'outcome'), 0)
     ORDER BY e.id LIMIT 1"""
-STANDING = """SELECT * FROM events WHERE node IS NULL AND kind = 'note' AND data LIKE '{"by": %"order": %'
-    ORDER BY id DESC LIMIT 1"""
-
 ROW = ("wave", "state", "updated_at", "reason")
-ROLLOUT_ORDERS = ("pause", "resume", "abort")
-
 
 Result = TypeVar("Result")
 
@@ -135,32 +137,30 @@ class Ledger:
         if lease.renew(held, epoch, now, self.path) and held and held.expires_at < now + held.ttl / 2:
             self._write(lambda db: self._enter(db, epoch))
 
-    def order(self, owner: Mapping[str, Any], action: str, reason: str) -> int:
+    def order(self, owner: Mapping[str, Any], action: str, reason: str) -> int | None:
         """Write what an operator wants of the whole rollout: ``pause``, ``resume`` or ``abort``; the event's number.
 
         It needs no lease, so that it can be given while a controller is at work, and moves no node: the gate obeys it.
+        What stands already is not written again: None then.
 
-        :raises LedgerError: another order, or no reason.
+        :raises LedgerError: another order, no reason, nothing to resume, or the rollout was aborted.
         """
-        if action not in ROLLOUT_ORDERS or not reason.strip():
-            raise LedgerError(self.path, f"the order {action!r}, because {reason!r}",
-                              f"one of {', '.join(ROLLOUT_ORDERS)}, and a reason")
-        text = chain.plain({"by": f"{owner['who']} on {owner['host']}", "order": action}, self.path)
-
-        def change(db: Database) -> int:
+        def change(db: Database) -> int | None:
             held = _lease(db)
-            return chain.append(db, at=lease.iso(self._clock()), epoch=held.epoch if held else 0, kind="note",
-                                reason=masked(reason), data=text)
-
+            given = standing_orders.Given(f"{owner['who']} on {owner['host']}", action, reason)
+            return standing_orders.give(db, self.path, given, lease.iso(self._clock()), held.epoch if held else 0)
         return self._write(change)
 
-    def standing(self) -> dict[str, Any] | None:
-        """The order that stands: ``order`` (pause or abort), ``by``, ``at``, ``reason``. None if none, or resumed."""
-        row = self._read(lambda db: db.execute(STANDING).fetchone())
-        said = chain.event(row, self.path) if row else None
-        if said is None or said["data"]["order"] == "resume":
-            return None
-        return {**said["data"], "at": said["at"], "reason": said["reason"]}
+    def standing(self, rollback: bool = False) -> dict[str, Any] | None:
+        """The order that stands: ``id``, ``order`` (pause or abort, which stands for ever), ``by``, ``at``, ``reason``.
+
+        None for none. :param rollback: where a way back is what began last, only an order that was given since.
+        """
+        return self._read(lambda db: standing_orders.find(db, self.path, rollback))
+
+    def refuse_at_work(self, owner: Mapping[str, Any]) -> None:
+        """LeaseHeld where ``owner`` could not take the lease now; writes nothing."""
+        lease.take(self._read(_lease), owner, 0, self._clock(), self._alive, self.path)
 
     def record(
         self, epoch: int, node: str, state: str, kind: str = "outcome", reason: str = "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.chain import LedgerError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import LeaseHeld
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import SPINE, StateError
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.ledgers import ANNA, BOB, Clock, new_ledger
@@ -29,8 +30,9 @@ def epoch(ledger):
 
 
 def test_a_colleague_pauses_a_rollout_that_is_at_work_and_says_why(ledger, epoch):
-    ledger.order(BOB, "pause", "the cooling is out")
+    number = ledger.order(BOB, "pause", "the cooling is out")
     assert ledger.standing() == {
+        "id": number,
         "order": "pause",
         "by": "bob on ctl2",
         "at": "2026-12-01T04:30:00.000Z",
@@ -47,12 +49,81 @@ def test_an_order_moves_no_node(ledger, epoch):
     assert ledger.nodes() == before
 
 
-def test_the_last_order_stands_until_it_is_taken_back(ledger, epoch):
+def stands(ledger, rollback=False):
+    return (ledger.standing(rollback) or {}).get("order")
+
+
+def begins(ledger, epoch, mode):
+    ledger.note(epoch, None, f"{mode} begins", {"mode": mode, "nodes": ["g01"]})
+
+
+def test_a_pause_stands_until_it_is_taken_back_and_an_abort_for_ever(ledger, epoch):
     assert ledger.standing() is None
-    for action, stands in (("pause", "pause"), ("abort", "abort"), ("resume", None), ("pause", "pause")):
+    for action, now in (("pause", "pause"), ("resume", None), ("pause", "pause"), ("abort", "abort")):
         ledger.order(BOB, action, "because")
         ledger.note(epoch, None, "something else", {"order_of": "nodes"})
-        assert (ledger.standing() or {}).get("order") == stands
+        assert stands(ledger) == now
+
+
+@pytest.mark.parametrize("order", ["pause", "abort"])
+def test_ordering_what_stands_already_writes_nothing(ledger, order):
+    ledger.order(BOB, order, "because")
+    before = ledger.events()
+    assert ledger.order(ANNA, order, "for my reasons") is None
+    assert ledger.events() == before
+
+
+def test_where_nothing_stands_there_is_nothing_to_resume(ledger):
+    before = ledger.events()
+    with pytest.raises(LedgerError, match="nothing to resume: no order stands"):
+        ledger.order(BOB, "resume", "because")
+    assert ledger.events() == before
+
+
+@pytest.mark.parametrize("order", ["pause", "resume"])
+def test_nothing_goes_on_after_an_abort_and_the_ways_out_are_named(ledger, order):
+    ledger.order(BOB, "abort", "wrong target")
+    with pytest.raises(LedgerError, match=r"aborted by bob on ctl2 at .*: wrong target; .*rollback.* a new plan"):
+        ledger.order(ANNA, order, "because")
+    assert stands(ledger) == "abort"
+
+
+def test_a_rollback_obeys_only_what_was_ordered_after_it_began(ledger, epoch):
+    ledger.order(BOB, "abort", "wrong target")
+    begins(ledger, epoch, "rollback")
+    assert (stands(ledger), stands(ledger, rollback=True)) == ("abort", None)
+    ledger.order(BOB, "pause", "the way back hurts too")
+    assert (stands(ledger), stands(ledger, rollback=True)) == ("abort", "pause")
+    ledger.order(BOB, "resume", "it was something else")
+    assert (stands(ledger), stands(ledger, rollback=True)) == ("abort", None)
+
+
+def test_a_rollback_can_be_aborted_for_itself_and_be_ordered_anew(ledger, epoch):
+    for _ in range(2):
+        begins(ledger, epoch, "rollback")
+        assert stands(ledger, rollback=True) is None
+        assert ledger.order(BOB, "abort", "stop")
+        with pytest.raises(LedgerError, match="nothing can resume it any more"):
+            ledger.order(BOB, "resume", "because")
+
+
+def test_an_upgrade_that_follows_a_rollback_obeys_what_was_ordered_before_both(ledger, epoch):
+    ledger.order(BOB, "pause", "not now")
+    begins(ledger, epoch, "rollback")
+    assert stands(ledger) == "pause"
+    assert ledger.order(BOB, "resume", "go on")
+    begins(ledger, epoch, "upgrade")
+    assert (stands(ledger), stands(ledger, rollback=True)) == (None, None)
+
+
+def test_who_could_not_take_the_lease_is_told_so_and_nothing_is_written(ledger, epoch, clock):
+    before = ledger.events(), ledger.holder()
+    with pytest.raises(LeaseHeld, match="anna on ctl1"):
+        ledger.refuse_at_work(BOB)
+    ledger.refuse_at_work(ANNA)
+    clock.now += 61
+    ledger.refuse_at_work(BOB)
+    assert (ledger.events(), ledger.holder()) == before
 
 
 def test_an_order_can_be_given_before_any_controller_was_at_work(ledger):
