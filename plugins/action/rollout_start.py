@@ -54,6 +54,7 @@ class ActionModule(action.FleetAction):
             "dir": str(opened.directory) if kept.exists() else None,
             "plan": str(kept) if kept.exists() else os.path.abspath(args["plan"]),
             "epoch": None if self.checking or not opened.waves else self._take(opened, args),
+            "why": opened.why or "asked for by the operator",
             "waves": opened.waves,
             "order": [*chain(*opened.waves)],
             "sizes": [len(wave) for wave in opened.waves],

@@ -45,6 +45,12 @@ options:
     description: Roll back all nodes at once instead of in waves.
     type: bool
     default: false
+  automatic:
+    description:
+      - With O(mode=rollback), only what the policy of the rollout sends back by itself (C(automatic_rollback)), once
+        more is lost than the budget lets it; no node where that is not so.
+    type: bool
+    default: false
   takeover:
     description:
       - Why the controller that holds the lease of this rollout cannot be alive, for instance since its machine is gone.
@@ -65,7 +71,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: The fact C(fleet_rollout) with C(plan_id), C(dir), C(epoch), C(waves), C(order) and C(sizes).
+  description:
+    - The fact C(fleet_rollout), of a rollback C(fleet_way_back), with C(plan_id), C(dir), C(epoch), C(waves), C(order),
+      C(sizes) and C(why).
   returned: success
   type: dict
 """

@@ -101,14 +101,10 @@ def upgrade_waves(
     return [wave for wave in waves if wave]
 
 
-def untouched(
-    plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]
-) -> list[str]:
+def untouched(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], members: Iterable[str]) -> list[str]:
     """The nodes of the plan that this run may move and that no run has touched yet: they must be what was planned."""
     return [
-        node
-        for node in members
-        if node in plan["nodes"] and nodes.get(node, {}).get("state", "planned") == "planned"
+        node for node in members if node in plan["nodes"] and nodes.get(node, {}).get("state", "planned") == "planned"
     ]
 
 
@@ -141,9 +137,16 @@ def was_changed(row: Mapping[str, Any]) -> bool:
 
 
 def was_begun(directory: str | Path, node: str) -> bool:
-    """True where a run of the rollout has begun to change the node: what it is by now is the rollout's own doing."""
+    """True where a run of the rollout has begun to change the node: what it is by now is the rollout's own doing.
+
+    A node that was proven to be back where it was is as one that was never changed.
+    """
     path = ledger_path(directory)
-    return path.exists() and any(event["state"] == "changing" for event in Ledger.open(path).events(node))
+    begun = False
+    for event in Ledger.open(path).events(node) if path.exists() else ():
+        restored = event["state"] == "restored" and event["kind"] == "outcome"
+        begun = not restored and (begun or event["state"] == "changing")
+    return begun
 
 
 def ordered_back(events: Iterable[Mapping[str, Any]]) -> frozenset[str]:

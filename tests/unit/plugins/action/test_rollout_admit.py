@@ -51,3 +51,34 @@ def test_a_controller_that_has_lost_its_lease_is_refused_with_a_code_of_its_own(
         ActionModule._admit(ledger, plan, "g1", {**here, "epoch": here["epoch"] - 1})
     assert caught.value.code == "lease_lost"
     assert ledger.state_of("g1") == "planned"
+
+
+def test_a_wave_refused_for_its_losses_ends_quietly_where_the_policy_undoes_them_next(begun):
+    ledger, plan, here = begun
+    ledger.record(here["epoch"], "g1", "admitted")
+    ledger.record(here["epoch"], "g1", "failed")
+    plan["policy"]["automatic_rollback"] = "rollout"
+    assert [ActionModule._admit(ledger, plan, node, here) for node in ("g2", "g3", "g2")] == [True, True, True]
+    notes = [event["data"] for event in ledger.events() if "code" in (event["data"] or {})]
+    assert notes == [{"code": "canary_lost", "wave": 2, "lost": ["g1"]}]
+    assert (ledger.state_of("g2"), ledger.holder()["expires_at"] is not None) == ("planned", True)
+
+
+@pytest.mark.parametrize(("order", "code"), [("pause", "paused"), ("abort", "aborted")])
+def test_a_wave_is_refused_while_the_order_of_an_operator_stands(begun, order, code):
+    ledger, plan, here = begun
+    ledger.order(action.owner(), order, "the cooling is out")
+    with pytest.raises(gate.Refused, match=rf"{code} by .* the cooling is out \[{code}\]") as caught:
+        ActionModule._admit(ledger, plan, "g1", here)
+    assert (caught.value.code, ledger.state_of("g1")) == (code, "planned")
+    assert [event["data"]["code"] for event in ledger.events() if "code" in (event["data"] or {})] == [code]
+
+
+def test_a_rollback_after_an_abort_begins_and_stops_at_what_is_ordered_from_then_on(begun):
+    ledger, plan, here = begun
+    ledger.order(action.owner(), "abort", "wrong target")
+    ledger.note(here["epoch"], None, "rollback begins", {"mode": "rollback", "nodes": ["g1", "g2", "g3"]})
+    ActionModule._admit(ledger, plan, "g1", {**here, "mode": "rollback"})
+    ledger.order(action.owner(), "pause", "not so fast")
+    with pytest.raises(gate.Refused, match="not so fast"):
+        ActionModule._admit(ledger, plan, "g1", {**here, "mode": "rollback"})

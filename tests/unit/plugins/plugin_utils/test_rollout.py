@@ -95,6 +95,17 @@ def test_a_node_is_begun_from_its_first_change_on_and_stays_so_when_it_is_taken_
     assert not rollout.was_begun(tmp_path, "g02")
 
 
+def test_a_node_that_was_brought_back_and_is_tried_again_counts_as_untouched(tmp_path):
+    book = Ledger.create(rollout.ledger_path(tmp_path), {"plan_id": "abc", "nodes": {"g01": {"wave": 1}}})
+    epoch = book.take_lease({"who": "me", "host": "here", "pid": 1}, ttl=60)
+    for state in ("admitted", "prechecked", "draining", "drained", "snapshotted", "changing", "failed", "rolling_back"):
+        book.record(epoch, "g01", state)
+    assert rollout.was_begun(tmp_path, "g01")
+    book.record(epoch, "g01", "verifying_old")
+    book.record(epoch, "g01", "restored")
+    assert not rollout.was_begun(tmp_path, "g01")
+
+
 @pytest.fixture
 def two_rollouts(tmp_path):
     """A fleet directory that came back from a backup: the older rollout has the newer file."""
@@ -141,11 +152,14 @@ def test_a_node_is_judged_by_the_last_order_that_took_it():
     assert rollout.ordered_back(events) == {"g02"}
 
 
-@pytest.mark.parametrize("kernel, declared", [
-    (None, False),
-    ({"cmdline": [], "module_options": {}, "sysctl": {}}, False),
-    ({"cmdline": ["iommu=pt"], "module_options": {}, "sysctl": {}}, True),
-])
+@pytest.mark.parametrize(
+    "kernel, declared",
+    [
+        (None, False),
+        ({"cmdline": [], "module_options": {}, "sysctl": {}}, False),
+        ({"cmdline": ["iommu=pt"], "module_options": {}, "sysctl": {}}, True),
+    ],
+)
 def test_a_target_that_is_silent_on_the_kernel_leaves_its_settings_alone(kernel, declared):
     target = {"products": {"MI300X": {"rocm": "7.0.2", "driver": "30.10.2", "kernel": kernel}}}
     plan = {"nodes": {"g01": {"product": "MI300X"}}, "target": target, "policy": {}}
