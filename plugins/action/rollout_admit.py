@@ -39,7 +39,10 @@ class ActionModule(action.FleetAction):
         rollback = here["mode"] == "rollback"
         wave = next(number for number, members in enumerate(here["waves"], start=1) if node in members)
         clock = datetime.fromisoformat(action.now())
-        answer = gate.admission(plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback, now=clock)
+        answer = gate.admission(
+            plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback, now=clock,
+            standing=ledger.standing(rollback),
+        )  # fmt: skip
         quiet = not rollback and way_back.goes_on(plan["policy"], answer["code"])
         try:
             if not answer["admit"] and node == here["waves"][wave - 1][0]:

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, states, windows
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import FINISHED_OK, LOST, STATES, TERMINAL
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, standing_orders, states, windows
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import FINISHED_OK, HELD, LOST, STATES, TERMINAL
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, room
 
 Nodes = Mapping[str, Mapping[str, Any]]
@@ -20,7 +20,8 @@ Waves = Sequence[Sequence[str]]
 NO_RECORD = "the ledger has no record of it"
 SHOWN = 5
 # Why a wave is refused: in the message, in the result of the task and in the data of the ledger's note. Stable.
-CODES = ("canary_lost", "canary_unproven", "budget_spent", "floor_broken", "window_closed", "lease_lost")
+CODES = ("canary_lost", "canary_unproven", "budget_spent", "floor_broken", "window_closed", "lease_lost",
+         "paused", "aborted")
 # The hosts of a wave ask one after the other: a window that closes meanwhile does not split the wave.
 ASKED_TOGETHER = timedelta(minutes=10)
 
@@ -37,7 +38,7 @@ class Refused(FleetError):
 
 def admission(
     plan: Mapping[str, Any], nodes: Nodes, wave: int, policy: Mapping[str, Any] | None = None, rollback: bool = False,
-    waves: Waves | None = None, now: datetime | None = None,
+    waves: Waves | None = None, now: datetime | None = None, standing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Whether a wave may begin.
 
@@ -48,6 +49,7 @@ def admission(
     :param rollback: a rollback's waves: lost is who was not brought back, whatever the upgrade did to it.
     :param waves: the waves of this run, where they are not (or no longer) those of the plan.
     :param now: this moment, for the policy's windows; where there are some and it is None, none of them is open.
+    :param standing: the order of an operator that stands for this way: ``Ledger.standing(rollback)``.
     :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; with a no also ``code`` (one of ``CODES``),
         ``reason``, ``wanted``, ``fix``.
     """
@@ -56,9 +58,10 @@ def admission(
     run = waves if waves is not None else [row["nodes"] for row in plan["waves"]]
     lost = _not_brought_back(nodes, run[:wave - 1]) if rollback else _lost(plan, nodes, run[wave - 1:])
     refusals = (
+        None if not rollback and _is_being_admitted(nodes, run[wave - 1], now) else stopped(standing, rollback),
         None if rollback else _canaries(plan, nodes, run[wave - 1], lost),
         _over_budget(lost, budget, rollback),
-        _below_floor(plan, run[wave - 1], lost, rules),
+        _below_floor(plan, run[wave - 1], lost + _held(plan, nodes), rules),
         None if rollback else _window_closed(nodes, run[wave - 1], rules.get("windows") or (), now),
     )
     code, reason, wanted, fix = next((refusal for refusal in refusals if refusal), ("", "", "", ""))
@@ -70,8 +73,8 @@ def outcome(plan: Mapping[str, Any], nodes: Nodes, back: Collection[str] | None 
     """How a rollout (or its rollback) ended.
 
     :param back: the nodes that a rollback was to bring back; only these are judged then. None for an upgrade.
-    :returns: ``clean`` (every node in service; of a rollback: every node that was to come back restored),
-        ``counts`` {state: how many}, ``lost`` and ``unfinished``, each [{node, state, why}].
+    :returns: ``clean`` (every node in service, or left out by an operator; of a rollback: every node that was to come
+        back restored), ``counts`` {state: how many}, ``lost`` and ``unfinished``, each [{node, state, why}].
     """
     found = Counter(str(nodes.get(node, {}).get("state", "unknown")) for node in plan["nodes"])
     order = [s.name for s in STATES] + ["unknown"]
@@ -81,7 +84,8 @@ def outcome(plan: Mapping[str, Any], nodes: Nodes, back: Collection[str] | None 
     else:
         lost = [_row(n, nodes) for n in plan["nodes"] if _state(n, nodes) in LOST or n not in nodes]
         out = {row["node"] for row in lost}
-        unfinished = [_row(n, nodes) for n in plan["nodes"] if n not in out and _state(n, nodes) not in FINISHED_OK]
+        ended = FINISHED_OK | states.LEFT_OUT
+        unfinished = [_row(n, nodes) for n in plan["nodes"] if n not in out and _state(n, nodes) not in ended]
     return {"clean": not lost and not unfinished, "counts": {s: found[s] for s in order if found[s]},
             "lost": lost, "unfinished": unfinished}
 
@@ -95,6 +99,17 @@ def spent(plan: Mapping[str, Any], nodes: Nodes) -> frozenset[str]:
     canaries = {node for row in plan["waves"] if row.get("kind") == "canary" for node in row["nodes"]}
     names = frozenset(row["node"] for row in lost)
     return names if names & canaries or len(lost) > _budget(plan["policy"], rollback=False) else frozenset()
+
+
+def stopped(standing: Mapping[str, Any] | None, rollback: bool = False) -> Refusal | None:
+    """Why no wave may begin while an order stands: code, what was seen, what was wanted, what to do; None for none."""
+    if standing is None:
+        return None
+    code = {"pause": "paused", "abort": "aborted"}[standing["order"]]
+    fix = "run the rollback again when it may go on: it obeys no order from before it began" if rollback else (
+        "resume it (resume playbook), then run the same command again" if code == "paused" else
+        standing_orders.WAYS_OUT)
+    return code, standing_orders.words(standing), "no order that stops it", fix
 
 
 def was_refused(events: Iterable[Mapping[str, Any]], epoch: int, code: str) -> bool:
@@ -125,9 +140,14 @@ def _lost(plan: Mapping[str, Any], nodes: Nodes, to_come: Waves) -> list[dict[st
         state = _state(node, nodes)
         if state in LOST or node not in nodes:
             found.append(_row(node, nodes))
-        elif state not in TERMINAL and state != "planned" and node not in taken_up:
+        elif state not in TERMINAL | HELD and state != "planned" and node not in taken_up:
             found.append(_row(node, nodes, f"never came back from {state}"))
     return found
+
+
+def _held(plan: Mapping[str, Any], nodes: Nodes) -> list[dict[str, str]]:
+    """Nodes that an operator stopped half way: nobody lost them, but they do not serve either."""
+    return [_row(node, nodes) for node in plan["nodes"] if _state(node, nodes) in HELD]
 
 
 def _not_brought_back(nodes: Nodes, earlier: Waves) -> list[dict[str, str]]:
@@ -162,18 +182,18 @@ def _over_budget(lost: list[dict[str, str]], budget: int, rollback: bool) -> Ref
 
 
 def _below_floor(
-    plan: Mapping[str, Any], members: Sequence[str], lost: list[dict[str, str]], rules: Mapping[str, Any]
+    plan: Mapping[str, Any], members: Sequence[str], gone: list[dict[str, str]], rules: Mapping[str, Any]
 ) -> Refusal | None:
-    """The plan kept the floors while nothing was lost; here they are kept with the lost nodes out of service.
+    """The plan kept the floors while nothing was lost; here they are kept with lost and paused nodes out of service.
 
     A restored node uses up the budget but not the floor: it was proven to be what it was, and serves.
     """
-    out = [row["node"] for row in lost if row["node"] not in members and row["state"] != "restored"]
+    out = {row["node"] for row in gone if row["node"] not in members and row["state"] != "restored"}
     for floor in limits.floors({"capacity_floor_percent": 75, **rules}):
         group = _groups(plan, floor.per)
-        taken, gone = Counter(group[node] for node in members), Counter(group[node] for node in out)
-        for name in sorted(set(taken) & set(gone)):
-            refusal = _floor_of(plan, floor, name, taken[name], gone[name])
+        taken, less = Counter(group[node] for node in members), Counter(group[node] for node in out)
+        for name in sorted(set(taken) & set(less)):
+            refusal = _floor_of(plan, floor, name, taken[name], less[name])
             if refusal:
                 return refusal
     return None
@@ -193,7 +213,7 @@ def _floor_of(plan: Mapping[str, Any], floor: limits.Floor, name: str, taken: in
     if taken <= room(fleet, out, floor.percent):
         return None
     return ("floor_broken", f"{fleet - out - taken} of {fleet} {called} would stay in service: {out} are out, "
-            f"{gone} of them lost in this rollout, and the wave takes {taken}",
+            f"{gone} of them lost or paused in this rollout, and the wave takes {taken}",
             f"at least {least_in_service(fleet, floor.percent)} ({floor.said})",
             "bring the lost nodes back, or make a new plan with smaller waves")
 
@@ -217,8 +237,18 @@ def _window_closed(
 def _has_begun(row: Mapping[str, Any], now: datetime | None) -> bool:
     state = str(row.get("state", "planned"))
     if state == "admitted" and now is not None:
-        return now - datetime.fromisoformat(str(row["updated_at"])) <= ASKED_TOGETHER
+        return _was_just_admitted(row, now)
     return state in states.ACTIVE and state not in ("planned", "admitted")
+
+
+def _is_being_admitted(nodes: Nodes, members: Sequence[str], now: datetime | None) -> bool:
+    """True where a host of the wave got its yes just now: an order that comes in between does not split the wave."""
+    rows = [nodes[node] for node in members if _state(node, nodes) == "admitted"]
+    return now is not None and any(_was_just_admitted(row, now) for row in rows)
+
+
+def _was_just_admitted(row: Mapping[str, Any], now: datetime) -> bool:
+    return now - datetime.fromisoformat(str(row["updated_at"])) <= ASKED_TOGETHER
 
 
 def _names(rows: list[dict[str, str]]) -> str:

@@ -87,6 +87,7 @@ TERMINAL = frozenset(s.name for s in STATES if s.terminal)
 LOST = frozenset(s.name for s in STATES if s.group == "lost")
 HELD = frozenset(s.name for s in STATES if s.group == "held")
 FINISHED_OK = frozenset(s.name for s in STATES if s.group == "done")
+LEFT_OUT = frozenset(s.name for s in STATES if s.group == "left_out")
 SLOT = frozenset(ACTIVE)
 WORK = frozenset(s.name for s in STATES if s.work)
 
@@ -197,9 +198,9 @@ def render_table(table: Table = TABLE) -> str:
     lines += [f"| {action} | {', '.join(sources)} | {target} |" for action, sources, target in ORDERS]
     lines += [
         "",
-        "An order names its action and gives a reason; the ledger keeps both. Only `rollback` has a playbook today;",
-        "the other orders are steps of this table that no playbook gives yet. Orders alone leave a terminal",
-        "state. A resume is what a controller does with a node that one before it left on its way when it died.",
+        "An order names its action and gives a reason; the ledger keeps both. Each has a playbook of its name, with",
+        "`--limit NODES` (docs/rollout.md). Orders alone leave a terminal state. A resume is also what a controller",
+        "does with a node that one before it left on its way when it died.",
         "Only the step that lifts takes away the cordon that this rollout placed.",
         "",
         "| from | to | kind | action to name | only where | lifts |",

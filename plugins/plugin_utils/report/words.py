@@ -17,15 +17,15 @@ NO_VALUE = "unknown"
 NO_REASON = "no reason was recorded"
 NEXT_STEP = {
     "planned": "its wave has not begun: run upgrade again with the same plan",
-    "paused": "it waits for the operator who held it to let it go on",
+    "paused": "an operator held it: let it go on (resume playbook with --limit), then run upgrade again",
     "requeued": "run upgrade again with the same plan: its wave takes it up again",
-    "skipped": "an operator left it out; a new plan takes it in again",
-    "inconclusive": "nothing that counts was seen: look at the node by hand, then roll it back or make a new plan",
-    "failed": "look at its story; roll it back (rollback playbook), or mend it and make a new plan",
+    "skipped": "an operator left it out; the retry playbook with --limit, or a new plan, takes it in again",
+    "inconclusive": "nothing that counts was seen: look at the node by hand, then retry it or roll it back",
+    "failed": "look at its story; roll it back (rollback playbook), or mend it and retry it (retry playbook)",
     "rolling_back": "its rollback did not end: run the rollback playbook again",
     "verifying_old": "its rollback was not proven: run the rollback playbook again",
-    "restored": "it runs what it ran before; mend the cause, then make a new plan",
-    "quarantined": "keep it out of service; repair it by hand, audit it, then make a new plan",
+    "restored": "it runs what it ran before; mend the cause, then retry it (retry playbook) or make a new plan",
+    "quarantined": "keep it out of service; repair it by hand, then release it (release playbook) or make a new plan",
     "unknown": "the ledger does not know it: look at the node by hand",
 }
 RESUME = "never came back: see whether it is up; run upgrade again with the same plan to take it up where it is"

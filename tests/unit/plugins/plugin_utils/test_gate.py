@@ -45,7 +45,6 @@ TABLE = {
     "node does not come back from its reboot": "activating",
     "node lost while it soaked": "soaking",
     "no answer that counts": "inconclusive",
-    "an operator stopped it": "paused",
 }
 
 
@@ -91,6 +90,60 @@ def test_nodes_of_the_same_wave_on_their_way_are_not_lost(state):
 @pytest.mark.parametrize("state", sorted(LOST))
 def test_a_lost_node_of_the_same_wave_counts_when_the_wave_is_resumed(state):
     assert not admission(plan(), fleet(**DONE, g04=state), 3)["admit"]
+
+
+@pytest.mark.parametrize("node", ["g03", "g08"])
+def test_a_paused_node_is_not_lost(node):
+    answer = admission(plan(), fleet(**{**DONE, node: "paused"}), 3)
+    assert (answer["admit"], answer["lost"]) == (True, [])
+
+
+def test_a_paused_canary_has_shown_nothing():
+    assert admission(plan(), fleet(g01="paused"), 2)["code"] == "canary_unproven"
+
+
+def test_a_paused_node_does_not_serve_so_the_floor_counts_it():
+    policy = {"failure_budget": 0, "capacity_floor_percent": 38}
+    answer = admission(plan(), fleet(**{**DONE, "g03": "paused"}), 3, policy)
+    assert (answer["code"], answer["lost"]) == ("floor_broken", [])
+    assert "1 are out, 1 of them lost or paused" in answer["reason"]
+
+
+def test_a_paused_node_that_its_own_wave_takes_up_is_counted_once():
+    policy = {"failure_budget": 0, "capacity_floor_percent": 50}
+    assert admission(plan(), fleet(**DONE, g04="paused"), 3, policy)["admit"]
+
+
+def order(kind="pause"):
+    """What ``Ledger.standing()`` gives."""
+    return {"id": 7, "order": kind, "by": "anna on ctl1", "at": "2026-12-01T04:30:00.000Z", "reason": "heat"}
+
+
+@pytest.mark.parametrize(("kind", "code", "way_out"), [
+    ("pause", "paused", "resume playbook"), ("abort", "aborted", "rollback"), ("abort", "aborted", "a new plan")])
+def test_while_an_order_stands_no_wave_begins_and_the_ways_out_are_named(kind, code, way_out):
+    answer = admission(plan(), fleet(**DONE), 3, standing=order(kind))
+    assert (answer["admit"], answer["code"]) == (False, code)
+    assert answer["reason"] == f"wave 3 is refused: {code} by anna on ctl1 at 2026-12-01T04:30:00.000Z: heat"
+    assert way_out in answer["fix"]
+
+
+def test_an_order_is_told_before_what_else_is_wrong():
+    assert admission(plan(), fleet(g01="failed"), 3, standing=order())["code"] == "paused"
+
+
+@pytest.mark.parametrize(("minutes", "admitted"), [(1, True), (11, False)])
+def test_an_order_that_comes_while_the_hosts_of_a_wave_ask_does_not_split_the_wave(minutes, admitted):
+    nodes = fleet(**DONE, g04="admitted")
+    nodes["g04"]["updated_at"] = (NOW - timedelta(minutes=minutes)).isoformat()
+    assert admission(plan(), nodes, 3, now=NOW, standing=order())["admit"] is admitted
+
+
+@pytest.mark.parametrize("kind", ["pause", "abort"])
+def test_a_rollback_that_was_stopped_says_how_it_goes_on(kind):
+    answer = admission(plan(), fleet(g01="restored"), 2, rollback=True, waves=[["g01"], ["g02"]], standing=order(kind))
+    assert not answer["admit"]
+    assert "run the rollback again" in answer["fix"]
 
 
 def test_the_budget_is_for_the_whole_fleet_and_not_for_each_wave():
@@ -225,6 +278,7 @@ def refusals():
     return [
         admission(plan(), fleet(g01="failed"), 2), admission(plan(), fleet(g01="planned"), 2),
         admission(plan(), fleet(**{**DONE, "g03": "failed"}), 3), at_noon(fleet(**DONE)),
+        *(admission(plan(), fleet(**DONE), 3, standing=order(kind)) for kind in ("pause", "abort")),
         admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)]
 
 
@@ -290,6 +344,11 @@ def test_the_last_wave_has_no_successor_so_the_end_looks_again(state):
 def test_a_node_that_is_not_at_an_end_makes_the_rollout_not_clean(state):
     end = outcome(plan(), everyone("in_service") | {"g08": {"state": state, "reason": ""}})
     assert (end["clean"], [row["node"] for row in end["unfinished"]], end["lost"]) == (False, ["g08"], [])
+
+
+def test_a_node_that_an_operator_left_out_is_told_and_does_not_make_the_rollout_unclean():
+    end = outcome(plan(), everyone("in_service") | {"g08": {"state": "skipped", "reason": "on loan"}})
+    assert end == {"clean": True, "counts": {"in_service": 7, "skipped": 1}, "lost": [], "unfinished": []}
 
 
 def test_a_node_without_a_record_is_lost_at_the_end():

@@ -162,12 +162,21 @@ def test_a_rollout_that_was_rolled_back_whole_is_not_called_clean_but_rolled_bac
     assert "What to do" not in text
 
 
-@pytest.mark.parametrize("state", [s for s in words.NEXT_STEP if s not in ("planned", "unknown")] + ["activating"])
+@pytest.mark.parametrize("state", sorted({*words.NEXT_STEP, "activating"} - {"planned", "skipped", "unknown"}))
 def test_every_trouble_comes_with_its_reason_and_a_way_on(state):
     plan = make_plan()
     nodes = make_nodes(plan, g02=state)
     text = report.rollout_report(plan, nodes, outcome(plan, nodes), width=300)
     assert f"g02 ({state}): why g02 -- what to do: {words.next_step(state)}" in text
+
+
+def test_a_node_that_an_operator_left_out_is_told_and_is_no_trouble():
+    plan = make_plan()
+    nodes = make_nodes(plan, g01="in_service", g02="skipped", g10="in_service")
+    text = report.rollout_report(plan, nodes, outcome(plan, nodes), width=300)
+    assert "CLEAN. 3 nodes: 2 in service, 1 skipped." in text
+    assert "why g02" in text
+    assert "What to do" not in text
 
 
 def test_a_node_that_the_ledger_does_not_know_is_shown_as_unknown():
