@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits, windows
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import alert_gates, limits, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_marked
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
@@ -31,6 +31,7 @@ _SPEC: dict[str, dict[str, Any]] = {
     "order": {"type": "raw", "default": "domain"},
     "skip": {"type": "str", "default": None},
     "windows": {"type": "list", "elements": "dict", "default": []},
+    "alert_gates": {"type": "list", "elements": "dict", "default": []},
     "unfit_nodes": {"type": "str", "default": "refuse", "choices": ["refuse", "exclude"]},
     "exclude": {"type": "list", "elements": "str", "default": []},
     "require_rollback": {"type": "bool", "default": True},
@@ -112,6 +113,7 @@ def _checked(value: Any, place: str) -> dict:
         windows.checked(window, (place, f"windows[{number}]"), PolicyError)
         for number, window in enumerate(policy["windows"])
     ]
+    policy["alert_gates"] = alert_gates.checked(policy["alert_gates"], "alert_gates", place, PolicyError)
     policy["exclude"] = sorted(set(policy["exclude"]))
     policy["waivers"] = [
         _waiver(waiver, (place, f"waivers[{number}]")) for number, waiver in enumerate(policy["waivers"])
