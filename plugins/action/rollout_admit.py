@@ -13,6 +13,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, c
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rehearsal import rehearsal
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import repository_for
 
 
@@ -31,6 +32,8 @@ class ActionModule(action.FleetAction):
         view["stopped"] = False
         if ledger is not None and here["epoch"] is not None and not self.checking:
             view["stopped"] = self._admit(ledger, plan, node, here)
+        if self.checking and here["mode"] == "upgrade":
+            self.say(rehearsal(plan, node, colour=self.colour()))
         return {"changed": False, "ansible_facts": {"fleet_node": view}}
 
     @classmethod
