@@ -58,5 +58,6 @@ def test_the_refusal_of_the_next_wave_is_in_the_ledger_with_its_code(seen: Any, 
 
 def test_once_all_are_back_nothing_is_left_to_undo(seen: Any, operator: Any) -> None:
     assert seen.once_more.status == 2
-    assert "going back" not in seen.once_more.text
+    assert f"Rollback {operator.rollout().name}: automatic_rollback" in seen.again.text
+    assert "Rollback " not in seen.once_more.text
     assert operator.boots() == {"g01": 2, "g02": 2, "g03": 3, "g04": 3, "g05": 1}
