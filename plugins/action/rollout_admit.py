@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate, rollout, way_back
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, alerts, closing, gate, rollout, way_back
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
@@ -44,11 +44,11 @@ class ActionModule(action.FleetAction):
         clock = datetime.fromisoformat(action.now())
         answer = gate.admission(
             plan, ledger.nodes(), wave, waves=here["waves"], rollback=rollback, now=clock,
-            standing=ledger.standing(rollback),
+            standing=ledger.standing(rollback), alerts=lambda: alerts.ask(plan["policy"]),
         )  # fmt: skip
         quiet = not rollback and way_back.goes_on(plan["policy"], answer["code"])
         try:
-            if not answer["admit"] and node == here["waves"][wave - 1][0]:
+            if not answer["admit"] and (node == here["waves"][wave - 1][0] or answer["code"] in gate.ASKED):
                 cls._close(ledger, answer, wave, here, quiet)
             elif answer["admit"] and not rollback:
                 action_name = rollout.action_for(ledger.state_of(node), "admitted", ["resume"])
@@ -63,7 +63,7 @@ class ActionModule(action.FleetAction):
     @staticmethod
     def _close(ledger: Ledger, answer: dict[str, Any], wave: int, here: dict[str, Any], quiet: bool) -> None:
         """Once for the wave: the refusal goes into the ledger and the report, and the lease back."""
-        if quiet and gate.was_refused(ledger.events(), here["epoch"], answer["code"]):
+        if (quiet or answer["code"] in gate.ASKED) and gate.was_refused(ledger.events(), here["epoch"], answer["code"]):
             return
         data = {"code": answer["code"], "wave": wave, "lost": [row["node"] for row in answer["lost"]]}
         ledger.note(here["epoch"], None, answer["reason"], data)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,8 @@ NO_RECORD = "the ledger has no record of it"
 SHOWN = 5
 # Why a wave is refused: in the message, in the result of the task and in the data of the ledger's note. Stable.
 CODES = ("canary_lost", "canary_unproven", "budget_spent", "floor_broken", "window_closed", "lease_lost",
-         "paused", "aborted")
+         "paused", "aborted", "alert_firing", "alert_unknown")
+ASKED = ("alert_firing", "alert_unknown")  # each host asks for itself: those of one wave may hear different answers
 # The hosts of a wave ask one after the other: a window that closes meanwhile does not split the wave.
 ASKED_TOGETHER = timedelta(minutes=10)
 
@@ -39,6 +40,7 @@ class Refused(FleetError):
 def admission(
     plan: Mapping[str, Any], nodes: Nodes, wave: int, policy: Mapping[str, Any] | None = None, rollback: bool = False,
     waves: Waves | None = None, now: datetime | None = None, standing: Mapping[str, Any] | None = None,
+    alerts: Callable[[], Refusal | None] | None = None,
 ) -> dict[str, Any]:
     """Whether a wave may begin.
 
@@ -50,6 +52,7 @@ def admission(
     :param waves: the waves of this run, where they are not (or no longer) those of the plan.
     :param now: this moment, for the policy's windows; where there are some and it is None, none of them is open.
     :param standing: the order of an operator that stands for this way: ``Ledger.standing(rollback)``.
+    :param alerts: asks the policy's alert gates (``alerts.ask``); called last, and only for an upgrade that has some.
     :returns: ``admit``, ``lost`` [{node, state, why}], ``budget``; with a no also ``code`` (one of ``CODES``),
         ``reason``, ``wanted``, ``fix``.
     """
@@ -64,7 +67,10 @@ def admission(
         _below_floor(plan, run[wave - 1], lost + _held(plan, nodes), rules),
         None if rollback else _window_closed(nodes, run[wave - 1], rules.get("windows") or (), now),
     )
-    code, reason, wanted, fix = next((refusal for refusal in refusals if refusal), ("", "", "", ""))
+    refused = next((refusal for refusal in refusals if refusal), None)
+    if not refused and not rollback:
+        refused = _alerted(nodes, run[wave - 1], rules.get("alert_gates") or (), alerts)
+    code, reason, wanted, fix = refused or ("", "", "", "")
     return {"admit": not reason, "lost": lost, "budget": budget, "code": code, "wanted": wanted, "fix": fix,
             "reason": f"wave {wave} is refused: {reason}" if reason else ""}
 
@@ -232,6 +238,17 @@ def _window_closed(
     return ("window_closed", f"it is {now:%a %Y-%m-%d %H:%M} UTC, outside of every maintenance window",
             windows.named(given), f"run the same command again from {opens:%a %Y-%m-%d %H:%M} UTC on; "
             "what is done stays done")
+
+
+def _alerted(
+    nodes: Nodes, members: Sequence[str], gates: Sequence[Any], ask: Callable[[], Refusal | None] | None
+) -> Refusal | None:
+    """What the alert gates say. Nodes half way are finished: that they are down may be what an alert is about."""
+    if not gates or all(_has_begun(nodes.get(node, {}), None) for node in members):
+        return None
+    if ask is None:
+        return "alert_unknown", "nobody asked the alert gates of the policy", "an answer of each", ""
+    return ask()
 
 
 def _has_begun(row: Mapping[str, Any], now: datetime | None) -> bool:

@@ -82,3 +82,14 @@ def test_a_rollback_after_an_abort_begins_and_stops_at_what_is_ordered_from_then
     ledger.order(action.owner(), "pause", "not so fast")
     with pytest.raises(gate.Refused, match="not so fast"):
         ActionModule._admit(ledger, plan, "g1", {**here, "mode": "rollback"})
+
+
+def test_an_alert_that_any_host_of_the_wave_hears_of_is_noted_once_and_touches_nothing(begun):
+    ledger, plan, here = begun
+    plan["waves"], here["waves"] = [{"number": 1, "kind": "wave", "nodes": ["g1", "g2", "g3"]}], [["g1", "g2", "g3"]]
+    plan["policy"]["alert_gates"] = [{"name": "hot", "command": ["/bin/sh", "-c", "exit 1"], "timeout_seconds": 9}]
+    for node in ("g3", "g2", "g3"):
+        with pytest.raises(gate.Refused, match=r"alert gate hot is firing.*\[alert_firing\]"):
+            ActionModule._admit(ledger, plan, node, here)
+    assert [event["data"]["code"] for event in ledger.events() if "code" in (event["data"] or {})] == ["alert_firing"]
+    assert [ledger.state_of(node) for node in ("g2", "g3")] == ["planned", "planned"]

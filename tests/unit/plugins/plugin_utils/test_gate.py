@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import CODES, Refused, admission, outcome
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import ASKED, CODES, Refused, admission, outcome
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.states import ACTIVE, LOST
 
 WAVES = [["g01"], ["g02", "g03"], ["g04", "g05", "g06", "g07"], ["g08"]]
@@ -284,7 +284,7 @@ def refusals():
 
 def test_each_refusal_has_its_code():
     found = {answer["code"] for answer in refusals()}
-    assert found == set(CODES) - {"lease_lost"}
+    assert found == set(CODES) - {"lease_lost", *ASKED}
 
 
 def test_the_code_stands_in_the_message():
@@ -370,3 +370,56 @@ def test_a_rollback_is_not_clean_while_one_of_its_nodes_is_not_back():
 
 def test_an_empty_plan_is_a_clean_rollout():
     assert outcome(plan([]), {}) == {"clean": True, "counts": {}, "lost": [], "unfinished": []}
+
+
+FIRING = ("alert_firing", "alert gate hot is firing: GpuHot", "no alert at this gate", "see to it")
+GATED = {**POLICY, "alert_gates": [{"name": "hot"}]}
+
+
+class Gates:
+    """Alert gates that count how often they are asked."""
+
+    def __init__(self, says=None):
+        self.says, self.times = says, 0
+
+    def __call__(self):
+        self.times += 1
+        return self.says
+
+
+def test_a_firing_alert_refuses_the_wave_with_its_code():
+    answer = admission(plan(), fleet(**DONE), 3, GATED, alerts=Gates(FIRING))
+    assert (answer["admit"], answer["code"], answer["fix"]) == (False, "alert_firing", "see to it")
+    assert answer["reason"] == "wave 3 is refused: alert gate hot is firing: GpuHot"
+
+
+def test_a_wave_whose_gates_pass_is_admitted_after_one_question():
+    gates = Gates()
+    assert admission(plan(), fleet(**DONE), 3, GATED, alerts=gates)["admit"]
+    assert gates.times == 1
+
+
+@pytest.mark.parametrize(
+    ("states", "policy", "rollback"),
+    [
+        ({"g03": "failed"}, GATED, False),
+        ({}, POLICY, False),
+        ({}, GATED, True),
+        (dict.fromkeys(WAVES[2], "activating"), GATED, False),
+    ],
+    ids=["refused already", "no gates", "a rollback", "every node half way"],
+)
+def test_nobody_is_asked_where_the_answer_would_change_nothing(states, policy, rollback):
+    gates = Gates(FIRING)
+    admission(plan(), fleet(**{**DONE, **states}), 3, policy, rollback, alerts=gates)
+    assert gates.times == 0
+
+
+@pytest.mark.parametrize("state", ["planned", "admitted"])
+def test_a_wave_that_is_partly_half_way_is_asked_for_since_the_other_nodes_are_untouched(state):
+    states = {**dict.fromkeys(WAVES[2], "activating"), "g05": state}
+    assert not admission(plan(), fleet(**{**DONE, **states}), 3, GATED, alerts=Gates(FIRING))["admit"]
+
+
+def test_gates_that_nobody_asked_do_not_pass():
+    assert admission(plan(), fleet(**DONE), 3, GATED)["code"] == "alert_unknown"
