@@ -54,10 +54,10 @@ def steps(plan: Plan, node: str) -> list[Step]:
 
 def _before_the_change(policy: Mapping[str, Any]) -> Iterator[Step]:
     budget = policy["failure_budget"]
-    lost = f"more than {budget} lost node{'' if budget == 1 else 's'}, a lost canary, a floor about to break"
+    lost = f"more than {budget} lost node{'' if budget == 1 else 's'}, a lost canary" if budget else "a lost node"
     shut = f", no window open ({windows.named(policy['windows'])})" if policy.get("windows") else ""
     alerts = ", an alert that fires or cannot be asked for" if policy.get("alert_gates") else ""
-    yield Step("admit", "asks the gate", f"{lost}{shut}{alerts}, an order to pause or abort", UNTOUCHED)
+    yield Step("admit", "asks the gate", f"{lost}, a floor about to break{shut}{alerts}, an order to pause or abort", UNTOUCHED)
     yield Step(
         "precheck",
         "looks at the node once more, and rehearses the packages against the repositories",
