@@ -55,9 +55,8 @@ def steps(plan: Plan, node: str) -> list[Step]:
 def _before_the_change(policy: Mapping[str, Any]) -> Iterator[Step]:
     budget = policy["failure_budget"]
     lost = f"more than {budget} lost node{'' if budget == 1 else 's'}, a lost canary" if budget else "a lost node"
-    shut = f", no window open ({windows.named(policy['windows'])})" if policy.get("windows") else ""
-    alerts = ", an alert that fires or cannot be asked for" if policy.get("alert_gates") else ""
-    yield Step("admit", "asks the gate", f"{lost}, a floor about to break{shut}{alerts}, an order to pause or abort", UNTOUCHED)
+    asked = f"{lost}, a floor about to break{_outside(policy)}, an order to pause or abort"
+    yield Step("admit", "asks the gate", asked, UNTOUCHED)
     yield Step(
         "precheck",
         "looks at the node once more, and rehearses the packages against the repositories",
@@ -69,6 +68,12 @@ def _before_the_change(policy: Mapping[str, Any]) -> Iterator[Step]:
                UNTOUCHED)  # fmt: skip
     yield Step("snapshot", "keeps packages, holds, repositories, keys and settings, on the node and in the ledger",
                "no room on its disk", "nothing to bring back: the node was not changed")  # fmt: skip
+
+
+def _outside(policy: Mapping[str, Any]) -> str:
+    """What may refuse a wave though nothing is wrong with the rollout."""
+    shut = f", no window open ({windows.named(policy['windows'])})" if policy.get("windows") else ""
+    return shut + (", an alert that fires or cannot be asked for" if policy.get("alert_gates") else "")
 
 
 def _the_change(plan: Plan, row: Mapping[str, Any], back: str) -> Iterator[Step]:
@@ -99,8 +104,8 @@ def _the_proof(row: Mapping[str, Any], policy: Mapping[str, Any], back: str) -> 
                back)  # fmt: skip
     yield Step("soak", f"looks again and again for {duration(policy['soak_seconds'])}",
                "the same as verify", back)  # fmt: skip
-    yield Step("return", "gives the node back", "nothing: what was proven before is written down",
-               "the rollback playbook brings it back at any later time" if row["rollback"]["ready"] else back)  # fmt: skip
+    later = "the rollback playbook brings it back at any later time" if row["rollback"]["ready"] else back
+    yield Step("return", "gives the node back", "nothing: what was proven before is written down", later)
 
 
 def _way_back(row: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
