@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, report, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, eta, report, rollout
 
 
 class ActionModule(action.FleetAction):
@@ -28,7 +28,8 @@ class ActionModule(action.FleetAction):
         if args["node"]:
             self._tell_story(args["node"], nodes, events)
         else:
-            self.say(report.rollout_report(plan, nodes, outcome, colour=self.colour()))
+            progress = eta.progress(plan, nodes, events, action.now())
+            self.say(report.rollout_report(plan, nodes, outcome, colour=self.colour(), progress=progress))
         page = closing.write(directory, told)
         self.say(f"Report: {page}")
         if args["must_be_clean"]:

@@ -206,7 +206,7 @@ def _expected(plan: Plan) -> list[float]:
     """Of each wave what the plan expects; a plan that was made before it said so gives each wave the same."""
     waves = (plan.get("eta") or {}).get("waves")
     count = len(plan["waves"])
-    return list(waves) if waves and len(waves) == count else [plan.get("eta_seconds", 0) / count] * count
+    return list(waves) if waves and len(waves) == count else [plan.get("eta_seconds", 0) / max(1, count)] * count
 
 
 def _all(wave: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], states: frozenset[str]) -> bool:

@@ -15,6 +15,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words imp
     WIDTH,
     by_node,
     clean,
+    duration,
     journey,
     next_step,
     plural,
@@ -27,15 +28,19 @@ Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def rollout_report(
-    plan: Mapping[str, Any], nodes: Nodes, outcome: Mapping[str, Any], colour: bool = False, width: int = WIDTH
+    plan: Mapping[str, Any], nodes: Nodes, outcome: Mapping[str, Any], colour: bool = False, width: int = WIDTH,
+    progress: Mapping[str, Any] | None = None,
 ) -> str:
     """The rollout as text: verdict, waves, nodes, and what to do about each that did not come to a good end.
 
     :param nodes: ``Ledger.nodes()``. :param outcome: ``gate.outcome(plan, nodes)``.
+    :param progress: ``eta.progress``; told while there is something left to do.
     """
     rows = rollout_rows(plan, nodes)
     body = [[r["node"], r["wave"], r["rack"], r["state"], journey(r), r["since"], r["reason"]] for r in rows]
     text = f"{paint(textwrap.fill(verdict(plan, outcome), width), verdict_tone(outcome), colour)}\n"
+    if progress and outcome["unfinished"]:
+        text += f"{textwrap.fill(progress_line(progress), width)}\n"
     text += section("Waves", table(("wave", "kind", "domain", "nodes", "in service", "restored", "lost", "other"),
                                    [list(w.values()) for w in wave_rows(plan, nodes)], width, colour), colour)
     text += section("Nodes", table(HEAD, body, width, colour, [tone(r["state"]) for r in rows], toned=3), colour)
@@ -57,6 +62,15 @@ def verdict(plan: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     missing = [f"{len(outcome[key])} {key}" for key in ("lost", "unfinished") if outcome[key]]
     word = "NOT CLEAN" if outcome["lost"] else "NOT FINISHED"
     return f"{name}: {word}, {', '.join(missing)}. {plural(total, 'node')}: {told}."
+
+
+def progress_line(told: Mapping[str, Any]) -> str:
+    """How far a rollout has come, in one sentence. It tells the work left, not when it ends: it may stand still."""
+    factor = told["factor"]
+    by = "by the plan's estimate" if factor is None else f"as the waves so far took {factor:.1f} times the estimate"
+    return (f"Progress: {told['in_service']} of {plural(told['nodes'], 'node')} in service, {told['waves_done']} of "
+            f"{plural(told['waves'], 'wave')} done, begun {duration(told['begun_seconds'])} ago; about "
+            f"{duration(told['left_seconds'])} of work left, {by}.")
 
 
 def verdict_tone(outcome: Mapping[str, Any]) -> str:

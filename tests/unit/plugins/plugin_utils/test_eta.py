@@ -43,7 +43,7 @@ def events_of(node, way=None, start=0, epoch=1, times=1.0):
 
 
 def note(text="the clock went back"):
-    return {"node": None, "state": None, "kind": "note", "reason": text, "action": None, "epoch": 1, "at": "x"}
+    return {"node": None, "state": None, "kind": "note", "reason": text, "action": None, "epoch": 1, "at": START.isoformat()}
 
 
 def learned_from(*times, product="MI300X", steps=("kernel", "rocm", "reboot")):
@@ -213,3 +213,7 @@ def test_a_wave_that_was_cut_off_is_no_measure():
 
 def test_before_the_first_event_there_is_no_progress():
     assert progress([], plan_of("a", eta_seconds=90)) is None
+
+
+def test_a_plan_without_waves_has_nothing_left():
+    assert progress([note()], {**plan_of(), "eta_seconds": 0})["left_seconds"] == 0

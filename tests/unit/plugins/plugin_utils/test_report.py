@@ -191,6 +191,28 @@ def test_an_empty_rollout_is_nothing_to_do():
     assert report.rollout_report(plan, {}, outcome(plan, {})).endswith("nothing to do.\n")
 
 
+PROGRESS = {"in_service": 1, "nodes": 3, "waves_done": 0, "waves": 1, "begun_seconds": 4000, "left_seconds": 1500}
+
+
+@pytest.mark.parametrize("factor, told", [
+    (1.34, "as the waves so far took 1.3 times the estimate."), (None, "by the plan's estimate.")])
+def test_an_unfinished_rollout_says_how_far_it_has_come_and_what_is_left(factor, told):
+    plan = make_plan()
+    nodes = make_nodes(plan, g02="draining", g10="planned")
+    done = {**PROGRESS, "factor": factor}
+    text = report.rollout_report(plan, nodes, outcome(plan, nodes), width=300, progress=done)
+    assert text.splitlines()[1] == (
+        "Progress: 1 of 3 nodes in service, 0 of 1 wave done, begun 1 h 6 min ago; about 25 min of work left, " + told)
+
+
+@pytest.mark.parametrize("states", [{}, {"g02": "failed"}])
+def test_a_rollout_with_nothing_left_to_do_tells_no_progress(states):
+    plan = make_plan()
+    nodes = make_nodes(plan, **states)
+    text = report.rollout_report(plan, nodes, outcome(plan, nodes), progress={**PROGRESS, "factor": None})
+    assert "Progress" not in text
+
+
 def test_the_story_is_in_the_order_of_time_with_the_time_between():
     text = report.story(STORY)
     assert text.startswith("Story of g01: restored after 8 min 30 s")
@@ -275,3 +297,12 @@ def test_the_document_for_machines_carries_the_verdict_and_the_seconds_of_each_n
     assert found["nodes"]["g01"]["phases"]["changing"] == 240
     assert found["nodes"]["g01"]["seconds"] == 510
     assert (found["waves"][0]["restored"], found["waves"][0]["lost"]) == (1, 0)
+
+
+def test_the_result_file_tells_which_wave_was_refused_and_by_which_code():
+    plan = make_plan()
+    nodes = make_nodes(plan, g01="failed")
+    note = {"id": 9, "at": "2026-12-01T05:09:00.000Z", "node": None, "kind": "note", "state": None, "action": None,
+            "reason": "wave 2 is refused: 1 node lost", "data": {"code": "budget_spent", "wave": 2, "lost": ["g01"]}}
+    found = report.as_json(plan, nodes, [note], outcome(plan, nodes))["refusals"]
+    assert found == [{"at": note["at"], "wave": 2, "code": "budget_spent", "lost": ["g01"], "reason": note["reason"]}]
