@@ -74,7 +74,8 @@ def as_json(
     return {"schema": 1, "plan_id": plan["plan_id"], "target_name": plan.get("target_name"),
             "verdict": verdict(plan, outcome), "clean": outcome["clean"], "outcome": dict(outcome),
             "waves": wave_rows(plan, nodes), "nodes": rows, "excluded": list(plan.get("excluded", ())),
-            "at_target": list(plan.get("at_target", ())), "events": len(events)}
+            "at_target": list(plan.get("at_target", ())), "events": len(events),
+            "refusals": timeline.refusals(events)}
 
 
 @lru_cache(maxsize=1)

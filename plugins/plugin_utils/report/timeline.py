@@ -69,6 +69,15 @@ def by_nodes(events: Sequence[Event]) -> dict[str, list[Event]]:
     return found
 
 
+def refusals(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Every wave that the gate refused, as ``{at, wave, code, reason, lost}`` (gate.CODES), the latest last."""
+    notes = (event for event in events if event["kind"] == "note" and "code" in (event.get("data") or {}))
+    return [
+        {"at": note["at"], "reason": note["reason"], **{key: note["data"].get(key) for key in ("wave", "code", "lost")}}
+        for note in notes
+    ]
+
+
 def story_rows(events: Sequence[Event]) -> list[dict[str, str]]:
     """One row per event: ``at``, ``after`` (since the event before), ``state``, ``tone``, ``what``."""
     rows, before = [], None
