@@ -18,38 +18,48 @@ MOST_EVENTS = 20_000  # of the newest rollouts: some thousand nodes tell enough,
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
-    """True where a rollout of this very plan has lost or finished nodes: a new try needs a plan and ledger of its own.
+    """True where a rollout of this very plan has lost or finished nodes, or was aborted: a new try needs its own plan.
 
     A node in service that is to be moved from the same state again was moved back since, by another rollout or by hand.
     """
     path = rollout.ledger_path(rollout.rollout_dir(fleet_dir, plan_id))
-    return path.exists() and any(row["state"] in SPENT for row in Ledger.open(path).nodes().values())
+    if not path.exists():
+        return False
+    ledger = Ledger.open(path)
+    return _is_aborted(ledger) or any(row["state"] in SPENT for row in ledger.nodes().values())
 
 
 def refuse_unfinished(fleet_dir: str) -> None:
     """Refuse to plan around a rollout that was cut off: its nodes are neither old nor new.
 
-    :raises FleetError: naming the rollout, the nodes under way and the two ways out.
+    :raises FleetError: naming the rollout, the nodes under way and the ways out.
     """
     for directory in rollout.all_rollouts(fleet_dir):
+        ledger = Ledger.open(rollout.ledger_path(directory))
+        aborted = _is_aborted(ledger)
         under_way = [
-            f"{node} {row['state']}"
-            for node, row in Ledger.open(rollout.ledger_path(directory)).nodes().items()
-            if _is_under_way(row)
-        ]
+            f"{node} {row['state']}" for node, row in ledger.nodes().items() if _is_under_way(row, aborted)
+        ]  # fmt: skip
         if under_way:
+            on = f"go on with it (upgrade -e plan={rollout.plan_path(fleet_dir, directory.name)}) or "
             raise FleetError(
                 str(directory),
-                f"this rollout was cut off with nodes under way: {', '.join(under_way)}",
+                f"this rollout was {'aborted' if aborted else 'cut off'} with nodes under way: {', '.join(under_way)}",
                 "no node under way",
-                f"go on with it (upgrade -e plan={rollout.plan_path(fleet_dir, directory.name)}) or roll it back "
-                f"(rollback -e rollout={directory.name})",
+                f"{'' if aborted else on}roll it back (rollback -e rollout={directory.name})",
             )
 
 
-def _is_under_way(row: Mapping[str, Any]) -> bool:
+def _is_aborted(ledger: Ledger) -> bool:
+    return (ledger.standing() or {}).get("order") == "abort"
+
+
+def _is_under_way(row: Mapping[str, Any], aborted: bool) -> bool:
+    """Of an aborted rollout only what a rollback can bring back is: nothing takes up the others any more."""
     # A controller that died before the way back began leaves a node that failed half changed.
-    return bool(row["has_snapshot"]) if row["state"] == "failed" else row["state"] not in states.TERMINAL | {"planned"}
+    if aborted or row["state"] == "failed":
+        return bool(row["has_snapshot"]) and row["state"] not in states.TERMINAL
+    return row["state"] not in states.TERMINAL | {"planned"}
 
 
 def measured(fleet_dir: str) -> eta.Measured:
