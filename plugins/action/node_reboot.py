@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleError
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, fence
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, reboot, reboots, recovery
 
-READ_BOOT = "cat /proc/sys/kernel/random/boot_id /proc/uptime /proc/sys/kernel/osrelease"
+UNSHARED = "-o ControlMaster=no -o ControlPath=none"
+SSH_OPTIONS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
 
 
 class ActionModule(action.FleetAction):
@@ -26,55 +28,53 @@ class ActionModule(action.FleetAction):
         "command": {"type": "str", "default": "shutdown -r now"},
         "poll": {"type": "float", "default": 2.0},
         "answers": {"type": "int", "default": 5},
+        "policy": {"type": "dict"},
         "rollout": {"type": "dict"},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        node = task_vars["inventory_hostname"]
-        self._refuse_controller(node)
-        before = self._read_boot()
+        name, policy, look = task_vars["inventory_hostname"], args["policy"] or {}, self._look(False)
+        before = boot.check_before(name, look)
+        boot.refuse_controller(name, self._connection.transport, before, recovery.own_boot_id())
         if self.checking:
             return {"changed": True, "rebooted": False, "boot_id_before": before.boot_id}
-        fence.still_ours(args["rollout"])
-        ordered = time.monotonic()
-        self._order(node, args["command"])
-        after = self._wait(node, before, ordered, args)
-        elapsed = time.monotonic() - ordered
-        boot.prove_boot(node, before, after, elapsed, args["kernel"])
-        told = {"boot_id_before": before.boot_id, "boot_id": after.boot_id, "kernel": after.kernel}
-        return {"changed": True, "rebooted": True, "elapsed_seconds": round(elapsed, 1), **told}
+        book, wishes = reboots.Book(args["rollout"], name), reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
+        book.order(policy.get("max_reboots_per_node", reboots.MOST), before.boot_id, wishes.kernel or None)
+        order, port = functools.partial(self._order, name, args["command"]), functools.partial(self._port, task_vars)
+        seams = (self._look, order, port, self._journal, recovery.chosen(policy, name, book.recovering))
+        return {"changed": True, **reboot.reboot(reboot.Node(name, *seams, time.monotonic, time.sleep), look, wishes)}
 
-    def _refuse_controller(self, node: str) -> None:
-        if self._connection.transport == "local":
-            seen = "it is reached by the local connection: it is the controller itself"
-            raise FleetError(node, seen, "a node reached over SSH", "run the rollout from another machine")
+    def _run(self, command: str, sudoable: bool = False) -> tuple[int, str, str]:
+        answer = self._low_level_execute_command(command, sudoable=sudoable)
+        return answer.get("rc") or 0, answer.get("stdout", ""), answer.get("stderr", "")
 
-    def _read_boot(self) -> boot.Boot:
-        answer = self._low_level_execute_command(READ_BOOT, sudoable=False)
-        return boot.parse_boot(answer.get("rc", 1), answer.get("stdout", ""), answer.get("stderr", ""))
-
-    def _order(self, node: str, command: str) -> None:
+    def _look(self, fresh: bool) -> boot.Look:
         try:
-            answer = self._low_level_execute_command(command, sudoable=True)
-        except AnsibleConnectionFailure:
-            return  # a node that goes down at once takes the connection with it; the boot id will tell
-        boot.check_order(node, command, answer.get("rc") or 0, answer.get("stderr", ""))
+            self._renew(fresh)
+            answer = self._run(boot.READ)
+            return boot.Look(boot.parse_boot(*answer), answer[-1])
+        except (AnsibleError, FleetError) as error:
+            return boot.Look(None, str(error).strip())
 
-    def _wait(self, node: str, before: boot.Boot, ordered: float, args: dict[str, Any]) -> boot.Boot:
-        answers = boot.Answers(before, args["answers"])
-        while time.monotonic() - ordered < args["timeout"]:
-            time.sleep(args["poll"])
-            try:
-                self._reset()
-                seen = self._read_boot()
-            except (AnsibleConnectionFailure, FleetError) as error:
-                answers.missed(str(error))
-                continue
-            if answers.is_back(seen):
-                return seen
-        raise boot.not_rebooted(node, before, args["timeout"], answers.last_error)
-
-    def _reset(self) -> None:
+    def _renew(self, fresh: bool) -> None:
         # a ControlPersist socket of before the reboot would hang until its own time-out
-        with contextlib.suppress(AnsibleConnectionFailure):
+        with contextlib.suppress(AnsibleError):
             self._connection.reset()
+        if fresh and self._connection.transport == "ssh":
+            self._connection.set_option("ssh_args", f"{UNSHARED} {self._connection.get_option('ssh_args') or ''}")
+
+    def _order(self, name: str, command: str) -> None:
+        with contextlib.suppress(AnsibleError):  # a node that goes down at once takes the connection with it
+            status, _output, error = self._run(command, sudoable=True)
+            boot.check_order(name, command, status, error)
+
+    def _journal(self) -> list[str]:
+        with contextlib.suppress(AnsibleError):
+            return boot.parse_boots(self._run(boot.READ_JOURNAL, sudoable=True)[1])
+        return []
+
+    def _port(self, task_vars: dict[str, Any]) -> bool | None:
+        if self._connection.transport != "ssh":
+            return None
+        host, port, *words = (self._connection.get_option(key) for key in ("host", "port", *SSH_OPTIONS))
+        return recovery.port_answers(host or task_vars["inventory_hostname"], int(port or 22), words)

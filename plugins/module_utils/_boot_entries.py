@@ -96,6 +96,15 @@ def grub_next_entry(host: Host) -> BootEntry:
     return BootEntry(menu.next.kernel, menu.next.cmdline)
 
 
+def next_boot_kernel(host: Host) -> str | None:
+    """Release of the kernel that boots next, be it by a one-time choice; None where the boot loader does not tell."""
+    try:
+        entry = read_menu(host).next
+    except (Unreadable, ParseError):
+        return None
+    return entry.kernel if entry else None
+
+
 def rows(menu: Menu) -> list[dict]:
     """The entries as facts; ``default`` is None on all of them where it cannot be told which boots next."""
     return [

@@ -88,10 +88,15 @@ reboot_required:
       options.
   returned: success
   type: bool
+next_boot_kernel:
+  description: Release of the kernel that boots next, as the boot loader's files tell it; null where they do not.
+  returned: success
+  type: str
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import next_boot_kernel
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
 from ansible_collections.fleetops.instinct.plugins.module_utils._settings import settle, shown
@@ -113,6 +118,7 @@ def body(module: AnsibleModule) -> dict:
     told = {
         "changed": bool(change),
         "reboot_required": outcome.reboot_required,
+        "next_boot_kernel": next_boot_kernel(host),
         "settings": {
             "files": sorted(change.files),
             "live": change.live,

@@ -13,15 +13,23 @@ version_added: 0.1.0
 author: fleetops.instinct contributors (@fleetops)
 description:
   - Orders the reboot once and waits until the node answers with another boot id, an uptime younger than the order
-    and, where asked, the wanted kernel.
-  - A node that ignores the order, or does not come back in time, fails. A time-out never counts as done.
+    and, where it is known, the planned kernel.
+  - What became of a reboot that is not proven is told by one stable word, RV(diagnosis). The task then fails, also
+    where the node cannot be reached any more, so that a C(rescue) runs. A time-out never counts as done, and a node is
+    not called lost before one more look over a connection of its own.
+  - The machine that the controller runs on is refused, also over SSH, by its boot id.
+  - A node that stays silent is recovered once where the policy says so, and then gets the time once more. One that
+    answers in whatever way, with another host key or for a moment only, is never touched.
 options:
   timeout:
     description: Seconds from the order until the node must have answered with a new boot id.
     type: float
     default: 1800
   kernel:
-    description: The kernel release that must be running afterwards.
+    description:
+      - The kernel release that must be running afterwards, as from
+        RV(fleetops.instinct.rocm_release#module:next_boot_kernel).
+      - Where it is not given or empty, nothing is claimed of the kernel.
     type: str
   command:
     description: The command that orders the reboot.
@@ -35,10 +43,16 @@ options:
     description: So many answers of the new boot in a row are wanted, since sshd may go once more while the node starts.
     type: int
     default: 5
+  policy:
+    description:
+      - The policy of the rollout, of which C(max_reboots_per_node), C(reboot_recovery) and C(reboot_recovery_command)
+        are read.
+    type: dict
   rollout:
     description:
       - The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start). With it the reboot is ordered only while the
-        lease of the rollout is still in the hands of this controller, even where it stood still since its intent.
+        lease of the rollout is still in the hands of this controller, even where it stood still since its intent. Each
+        order is counted in the ledger, and the one after the last that the policy allows is refused.
     type: dict
 """
 
@@ -50,6 +64,41 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+diagnosis:
+  description:
+    - What became of the reboot.
+    - V(rebooted) is a new boot that held, younger than the order, on the planned kernel where that is known.
+    - V(refused) is a node that said no, or that is the controller itself. V(loop) is one that was rebooted as often as
+      the policy allows. V(no_answer) is one that could not be read before the order. None of them was rebooted.
+    - V(ignored) still runs the boot of before. V(doubled) booted more often than it was ordered to. V(wrong_kernel)
+      runs another kernel than the planned one. V(not_younger) is up for longer than the order is old.
+    - V(flapping) answered in a new boot and never long enough. V(host_key_changed) answers with another host key.
+      V(never_back) is silent to the end.
+  returned: always, but not in check mode
+  type: str
+evidence:
+  description: What a diagnosis other than V(rebooted) rests on.
+  returned: failure
+  type: dict
+  contains:
+    port_answers:
+      description: Whether the SSH port takes a connection from the controller; null where that cannot be told.
+      type: bool
+    boots:
+      description: The new boot ids that were seen since the order.
+      type: list
+      elements: str
+    last_error:
+      description: What the last look met instead of an answer.
+      type: str
+kernel_planned:
+  description: The kernel that was to boot; null where it is not known.
+  returned: when the node was rebooted
+  type: str
+recovered:
+  description: Whether the node came back only after its recovery.
+  returned: when the node was rebooted
+  type: bool
 rebooted:
   description: Whether the node was rebooted; false in check mode.
   returned: success

@@ -134,6 +134,10 @@ reboot_required:
   description: Whether the loaded driver is another than the installed one.
   returned: success
   type: bool
+next_boot_kernel:
+  description: Release of the kernel that boots next, as the boot loader's files tell it; null where they do not.
+  returned: success
+  type: str
 kind:
   description:
     - The cause of a failure - package_manager_locked, dkms_build_failed, disk_full, file_conflict,
@@ -144,6 +148,7 @@ kind:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries import next_boot_kernel
 from ansible_collections.fleetops.instinct.plugins.module_utils._converge import converge, result, shown
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
 from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
@@ -177,7 +182,7 @@ def body(module: AnsibleModule) -> dict:
     goal = snapshot_goal(complete(host, snapshot)) if snapshot is not None else release_goal(params)
     limits = Limits(params["lock_timeout"], params["install_timeout"])
     outcome = converge(host, goal, limits, module.check_mode)
-    told = result(outcome)
+    told = {**result(outcome), "next_boot_kernel": next_boot_kernel(host)}
     if module._diff:
         told["diff"] = {"before": shown(outcome.before, outcome.after), "after": shown(outcome.after, outcome.before)}
     return told

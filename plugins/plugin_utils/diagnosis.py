@@ -36,7 +36,12 @@ class NotRebooted(FleetError):
     """
 
     def __init__(
-        self, diagnosis: str, subject: str, seen: str, wanted: str = "", fix: str = "",
+        self,
+        diagnosis: str,
+        subject: str,
+        seen: str,
+        wanted: str = "",
+        fix: str = "",
         evidence: Mapping[str, Any] | None = None,
     ) -> None:
         self.diagnosis, self.evidence = diagnosis, dict(evidence or {})

@@ -40,6 +40,9 @@ _SPEC: dict[str, dict[str, Any]] = {
     "soak_seconds": {"type": "int", "default": 60},
     "reboot_timeout_seconds": {"type": "int", "default": 1800},
     "drain_timeout_seconds": {"type": "int", "default": 3600},
+    "max_reboots_per_node": {"type": "int", "default": 6},
+    "reboot_recovery": {"type": "str", "default": "none", "choices": ["none", "command"]},
+    "reboot_recovery_command": {"type": "list", "elements": "str", "default": []},
     "waivers": {"type": "list", "elements": "dict", "default": []},
 }
 _WAIVER: dict[str, dict[str, Any]] = {
@@ -59,6 +62,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "soak_seconds": (0, 86400),
     "reboot_timeout_seconds": (30, 86400),
     "drain_timeout_seconds": (0, 604800),
+    "max_reboots_per_node": (1, 100),
 }
 _WANTED = "a policy file (docs/contracts.md, section 3)"
 # That a waiver is over cannot be waived; what is no rule of the table (a node that does not answer) cannot either.
@@ -122,6 +126,16 @@ def _checked(value: Any, place: str) -> dict:
 
 
 def _waiver(value: Any, place: tuple[str, str]) -> dict:
+def _check_recovery(policy: Mapping[str, Any], place: str) -> None:
+    command, fix = policy["reboot_recovery_command"], "give program and arguments as a list; {node} is the node's name"
+    if policy["reboot_recovery"] == "command" and not any("{node}" in word for word in command):
+        seen = f"is {command!r}, which names no node"
+        raise PolicyError(f"{place}: reboot_recovery_command", seen, "{node} in one of its arguments", fix)
+    if policy["reboot_recovery"] == "none" and command:
+        seen, wanted = "is none, and there is a reboot_recovery_command", "command"
+        raise PolicyError(f"{place}: reboot_recovery", seen, wanted, "say command, or take the command out")
+
+
     waiver = check(_WAIVER, value, place, PolicyError)
     day, key = waiver["expires"], f"{place[0]}: {place[1]}"
     if waiver["rule"] not in WAIVABLE:

@@ -16,6 +16,7 @@ PLUGINS = ROOT / "plugins"
 SEAMS = {
     "module_utils/_host.py": {"subprocess", "os.environ", "time.sleep"},
     "module_utils/_module.py": {"ansible"},
+    "plugin_utils/recovery.py": {"subprocess"},
     "plugin_utils/action.py": {"ansible", "os.environ"},
     # The alert gates of a policy are asked on the controller: core's own HTTPS client, and the operator's command.
     "plugin_utils/alerts.py": {"ansible", "subprocess"},

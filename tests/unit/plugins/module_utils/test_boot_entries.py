@@ -13,6 +13,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._boot_entries im
     grub_next_entry,
     in_every_entry,
     new_kernels_cmdline,
+    next_boot_kernel,
     read_menu,
     rows,
 )
@@ -146,6 +147,12 @@ def test_a_one_time_choice_is_not_what_a_change_may_rest_on():
     with pytest.raises(ParseError, match=r"next_entry=More>Old"):
         grub_next_entry(host)
     assert (read_menu(host).next.kernel, read_menu(host).once) == ("5.10.0-9-amd64", True)
+    assert next_boot_kernel(host) == "5.10.0-9-amd64"
+
+
+@pytest.mark.parametrize("files", [{}, {"/boot/grub/grub.cfg": "set timeout=5\n"}], ids=["no loader", "no kernel"])
+def test_a_machine_that_does_not_tell_what_boots_next_has_no_next_kernel(files):
+    assert next_boot_kernel(RecordedHost({"files": files})) is None
 
 
 def test_an_empty_environment_block_is_no_choice():
