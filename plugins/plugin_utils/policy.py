@@ -113,6 +113,7 @@ def _checked(value: Any, place: str) -> dict:
     limits.checked(policy, given, place, PolicyError)
     if policy["skip"] is not None and not policy["skip"].isidentifier():
         raise PolicyError(f"{place}: skip", f"is {policy['skip']!r}", "the name of a host variable", "correct the name")
+    _check_recovery(policy, place)
     policy["windows"] = [
         windows.checked(window, (place, f"windows[{number}]"), PolicyError)
         for number, window in enumerate(policy["windows"])
@@ -125,7 +126,6 @@ def _checked(value: Any, place: str) -> dict:
     return {key: policy[key] for key in _SPEC}
 
 
-def _waiver(value: Any, place: tuple[str, str]) -> dict:
 def _check_recovery(policy: Mapping[str, Any], place: str) -> None:
     command, fix = policy["reboot_recovery_command"], "give program and arguments as a list; {node} is the node's name"
     if policy["reboot_recovery"] == "command" and not any("{node}" in word for word in command):
@@ -136,6 +136,7 @@ def _check_recovery(policy: Mapping[str, Any], place: str) -> None:
         raise PolicyError(f"{place}: reboot_recovery", seen, wanted, "say command, or take the command out")
 
 
+def _waiver(value: Any, place: tuple[str, str]) -> dict:
     waiver = check(_WAIVER, value, place, PolicyError)
     day, key = waiver["expires"], f"{place[0]}: {place[1]}"
     if waiver["rule"] not in WAIVABLE:

@@ -61,7 +61,7 @@ def reboot(node: Node, before: boot.Look, wishes: Wishes) -> dict[str, Any]:
     between = boot.boots_between(looks.before.boot_id, looks.new_boots[-1], node.journal())
     boot.prove_boot(node.name, looks, elapsed, planned, between, boots)
     after = looks.last.boot or looks.before
-    told = {"boot_id_before": looks.before.boot_id, "boot_id": after.boot_id, "kernel": after.kernel}
+    told: dict[str, Any] = {"boot_id_before": looks.before.boot_id, "boot_id": after.boot_id, "kernel": after.kernel}
     told |= {"diagnosis": "rebooted", "kernel_planned": planned, "recovered": recovered}
     return {"rebooted": True, "elapsed_seconds": round(elapsed, 1), **told}
 

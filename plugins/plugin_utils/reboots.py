@@ -28,9 +28,10 @@ class Book:
 
     def __init__(self, here: Mapping[str, Any] | None, node: str) -> None:
         self._here, self._node = here, node
-        self._epoch = (here or {}).get("epoch")
-        kept = here and here.get("dir") and self._epoch is not None
-        self._ledger = Ledger.open(rollout.ledger_path(here["dir"])) if here and kept else None
+        self._epoch = -1
+        self._ledger = None
+        if here and here.get("dir") and here.get("epoch") is not None:
+            self._epoch, self._ledger = int(here["epoch"]), Ledger.open(rollout.ledger_path(here["dir"]))
 
     def order(self, most: int, boot_id: str, kernel: str | None) -> None:
         """Write down, right before it is given, that a reboot is ordered.
