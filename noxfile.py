@@ -81,7 +81,7 @@ def units(tally: Tally, posargs: list[str], core: str) -> None:
 
 
 def waves(tally: Tally, posargs: list[str], core: str) -> None:
-    """What ansible-core does with a bad node in a wave, and that the admission task holds."""
+    """What ansible-core does with a bad node in a wave, and that the admission task and our playbook hold."""
     if bin_folder := core_or_skip(tally, core):
         command = [
             bin_folder / "python",
@@ -90,7 +90,7 @@ def waves(tally: Tally, posargs: list[str], core: str) -> None:
             "-n",
             "2",
             "--dist",
-            "loadfile",
+            "worksteal",
             *(posargs or ["tests/integration/waves"]),
         ]
         tally.run_pytest(command, tree.copy_checkout(), environment(bin_folder, PYTHONPATH=str(tree.TREE)))
