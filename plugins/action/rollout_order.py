@@ -42,7 +42,7 @@ class ActionModule(action.FleetAction):
             new = ledger.order(action.owner(), args["order"], args["reason"]) is not None
         now = ledger.standing(rollback=True)
         said = [standing_orders.words(order) if order else "no order stands" for order in (here, now)]
-        wanted = f"{args['order']}: {args['reason']}" if self.checking and new else said[1]
+        wanted = f"{args['order']}: {args['reason']}" if self.checking or now is None else said[1]
         held = (ledger.holder() or {}) if new and args["order"] != "resume" else {}
         at_work = f"; what {held['who']} on {held['host']} has under way goes on" if held.get("expires_at") else ""
         msg = f"{wanted}{at_work}" if new else f"{args['order']} stands already, {said[1]}"
@@ -57,10 +57,9 @@ class ActionModule(action.FleetAction):
             self._write(ledger, args, subject)
         elif moves and not args["takeover"]:
             ledger.refuse_at_work(action.owner())
-        told = [f"{move.node} {move.before} -> {move.after}" for move in moves]
         return {
             "changed": bool(moves),
-            "msg": f"{args['order']}: {', '.join(told) or 'every node is where it leads already'}",
+            "msg": orders.told(args["order"], moves),
             "standing": ledger.standing(),
             "nodes": {move.node: {"before": move.before, "after": move.after} for move in moves},
             "diff": orders.diff(

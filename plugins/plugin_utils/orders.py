@@ -74,10 +74,9 @@ def moves(order: str, names: Iterable[str], nodes: Nodes, subject: str, standing
     wrong = [*_unable(order, [name for name in wanted if name in nodes], nodes), *_unknown(wanted, nodes)]
     if wrong:
         sources = [state for action, froms, _to in states.ORDERS if action == order for state in froms]
-        raise FleetError(
-            f"{order} in {subject}", "; ".join(wrong), f"nodes that are {' or '.join(sources)}",
-            "no node was moved; leave these out of --limit",
-        )  # fmt: skip
+        able = "under way" if sources == [*states.ACTIVE] else " or ".join(sources)
+        fix = "no node was moved; leave these out of --limit"
+        raise FleetError(f"{order} in {subject}", "; ".join(wrong), f"nodes that are {able}", fix)
     found = [Move(name, nodes[name]["state"], _leads_to(order, nodes[name]["state"])) for name in wanted]
     return [move for move in found if move.before != move.after]
 
@@ -104,6 +103,14 @@ def _unknown(names: Sequence[str], nodes: Nodes) -> Iterator[str]:
         if name not in nodes:
             near, found, _rest = nearest(name, nodes).partition(" (nearest)")
             yield f"{name} is not part of it" + (f" (nearest: {near})" if found else "")
+
+
+def told(order: str, found: Sequence[Move]) -> str:
+    """What an order does to nodes, in one line."""
+    if not found:
+        return f"{order}: every node is where it leads already"
+    on = "; run upgrade again to take them up" if order in ONWARD else ""
+    return f"{order}: " + ", ".join(f"{move.node} {move.before} -> {move.after}" for move in found) + on
 
 
 def diff(before: Iterable[str], after: Iterable[str], header: str) -> dict[str, str]:

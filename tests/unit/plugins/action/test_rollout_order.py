@@ -61,7 +61,7 @@ def test_a_resume_takes_the_pause_back_and_shows_it(give, ledger):
     result = give("resume")
     assert (result["changed"], result["standing"], ledger.standing()) == (True, None, None)
     assert "paused by" in result["diff"]["before"]
-    assert result["diff"]["after"] == "no order stands\n"
+    assert result["diff"]["after"] == "resume: because\n"
 
 
 def test_an_order_moves_the_named_nodes_alone_with_its_reason_and_gives_the_lease_back(give, ledger):
