@@ -207,7 +207,7 @@ def _below_floor(
 
 def _groups(plan: Mapping[str, Any], per: str) -> dict[str, str]:
     rows = plan["nodes"].items()
-    return {node: str(row["product"] if per == limits.PRODUCT else row["variables"][per]) for node, row in rows}
+    return {node: str(row["product"] if per == limits.PRODUCT else limits.value(row, per)) for node, row in rows}
 
 
 def _floor_of(plan: Mapping[str, Any], floor: limits.Floor, name: str, taken: int, gone: int) -> Refusal | None:

@@ -87,6 +87,11 @@ def variables(policy: Policy) -> dict[str, str]:
     return found
 
 
+def value(row: Mapping[str, Any], name: str) -> str | None:
+    """Of a node of a plan, the value of a host variable that the plan rests on; the rack has a place of its own."""
+    return row["rack"] if name == RACK else row.get("variables", {}).get(name)
+
+
 def size(policy: Policy, number: int, before: int) -> int:
     """How many nodes a wave may have.
 

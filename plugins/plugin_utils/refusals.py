@@ -84,7 +84,7 @@ def _short_of(
             gone = [node for node, own in out.items() if own in (name, None)]
             yield name, taken, plan["fleet"][name], gone, plan["out"][name]
         return
-    for name, taken in Counter(row["variables"][floor.per] for row in rows).items():
+    for name, taken in Counter(str(limits.value(row, floor.per)) for row in rows).items():
         group = plan["groups"][floor.per][name]
         gone = [node for node in group["at_target"] if node in out]
         yield f"{floor.per} {name}", taken, group["fleet"], gone, group["out"]

@@ -231,6 +231,15 @@ def test_a_loss_in_another_partition_breaks_no_floor():
     assert admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)["admit"]
 
 
+def test_a_floor_may_be_per_rack_which_a_plan_keeps_in_a_place_of_its_own():
+    here = plan(groups={"fleet_rack": {"r1": {"fleet": 8, "out": 0, "at_target": []}}})
+    for row in here["nodes"].values():
+        row["rack"] = "r1"
+    policy = {**POLICY, "failure_budget": 5, "capacity_floors": [{"per": "fleet_rack", "percent": 60}]}
+    answer = admission(here, fleet(**{**DONE, "g03": "quarantined"}), 3, policy)
+    assert "3 of 8 fleet_rack r1 would stay in service" in answer["reason"]
+
+
 NOW = datetime(2026, 12, 1, 12, tzinfo=timezone.utc)
 NIGHTS = [{"days": ["sat"], "from": "22:00", "to": "23:00", "timezone": "UTC"}]
 

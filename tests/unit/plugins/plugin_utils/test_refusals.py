@@ -47,13 +47,16 @@ def test_nodes_that_fell_out_since_the_plan_was_made_count_against_the_floor(pro
         refusals.refuse_below_floor(FLOOR, [["g01"], ["g02", "g03"]], records)
 
 
-def test_nodes_that_fell_out_count_against_the_floor_of_their_partition():
-    groups = {"part": {"p": {"fleet": 4, "out": 0, "at_target": ["x1"]}}}
-    nodes = {"g01": {"product": "MI300X", "variables": {"part": "p"}}}
-    policy = {"capacity_floor_percent": 0, "capacity_floors": [{"per": "part", "percent": 75}]}
+@pytest.mark.parametrize(
+    ("per", "own"), [("part", {"rack": "r", "variables": {"part": "p"}}), ("fleet_rack", {"rack": "p"})]
+)
+def test_nodes_that_fell_out_count_against_the_floor_of_their_partition(per, own):
+    groups = {per: {"p": {"fleet": 4, "out": 0, "at_target": ["x1"]}}}
+    nodes = {"g01": {"product": "MI300X", **own}}
+    policy = {"capacity_floor_percent": 0, "capacity_floors": [{"per": per, "percent": 75}]}
     plan = {**FLOOR, "nodes": nodes, "policy": policy, "groups": groups}
     refusals.refuse_below_floor(plan, [["g01"]], {"y1": {"class": "unknown", "product": "MI300X"}})
-    with pytest.raises(FleetError, match=r"x1; with a wave of 1 that is more of 4 part p .*_floors 75 per part"):
+    with pytest.raises(FleetError, match=rf"x1; with a wave of 1 that is more of 4 {per} p .*_floors 75 per {per}"):
         refusals.refuse_below_floor(plan, [["g01"]], {"x1": {"class": "unknown", "product": "MI300X"}})
 
 
