@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simfleet.errors import SimfleetError
@@ -123,3 +123,9 @@ def next_boot(root: Path) -> tuple[Entry, Driver | None]:
     module = modules[0] if modules else _module_on_disk(root, entry.kernel)
     options, blocked = module_options(_texts(root), entry.cmdline)
     return entry, None if blocked or module is None else driver_of(module, options)
+
+
+def another_kernel(root: Path, entry: Entry, kernel: str) -> tuple[Entry, Driver | None]:
+    """The same boot with another kernel, as a boot loader may start it; the driver is what is on the disk for it."""
+    other = replace(entry, kernel=kernel, image=f"/boot/vmlinuz-{kernel}")
+    return other, load_now(root, kernel, other.cmdline)

@@ -52,12 +52,17 @@ def _identity(name: str, mirror: str, root: Path) -> None:
         (root / path).write_text(text, encoding="utf-8")
 
 
-def _sshd(address: str, places: Places) -> None:
-    key = places.keep / "ssh_host_ed25519_key"
+def host_key(places: Places, another: bool = False) -> None:
+    """Give sshd its host key, or another one that stands in nobody's known hosts."""
+    key = places.keep / ("another_host_key" if another else "ssh_host_ed25519_key")
     if not key.exists():
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "host", "-f", str(key)], check=True)
-    for path in (key, key.with_suffix(".pub")):
-        shutil.copy(path, places.root / "etc/ssh" / path.name)
+    for suffix in ("", ".pub"):
+        shutil.copy(f"{key}{suffix}", places.root / f"etc/ssh/ssh_host_ed25519_key{suffix}")
+
+
+def _sshd(address: str, places: Places) -> None:
+    host_key(places)
     config = (
         f"Port {SSH_PORT}\nListenAddress {address}\nHostKey /etc/ssh/ssh_host_ed25519_key\n"
         "PermitRootLogin prohibit-password\nPasswordAuthentication no\nUsePAM no\nUseDNS no\nPrintMotd no\n"

@@ -29,6 +29,11 @@ _INT, _NUM, _TEXT = (int,), (int, float), (str,)
 EFFECTS: dict[str, Effect] = {
     "never_comes_back": Effect("request", "a reboot stops the node and it stays down until its power is cycled"),
     "boot_ignored": Effect("request", "a reboot or shutdown is accepted and nothing happens"),
+    "double_reboot": Effect(
+        "request", "a reboot boots twice: the first of the two answers ssh for so many seconds", {}, {"seconds": 6.0}
+    ),
+    "wrong_kernel": Effect("boot", "this kernel starts, whatever the boot loader's files say", {"kernel": _TEXT}),
+    "host_key_changed": Effect("boot", "sshd has another host key"),
     "old_driver": Effect("request", "update-initramfs says it worked and leaves the old initramfs in place"),
     "gpu_missing": Effect(
         "boot", "the GPU does not train: it and its board switch are not on the bus", {"index": _INT}

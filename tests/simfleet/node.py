@@ -50,7 +50,12 @@ class Node:
                 return
             entry, driver = boot.next_boot(self.root)
             self.boots += 1
-            self.boot = Boot(entry, driver, active(self.faults, driver.version if driver else None, self.boots))
+            faults = active(self.faults, driver.version if driver else None, self.boots)
+            effects = {fault.effect: fault for fault in faults}
+            if "wrong_kernel" in effects:
+                entry, driver = boot.another_kernel(self.root, entry, effects["wrong_kernel"].args["kernel"])
+            disk.host_key(self.places, "host_key_changed" in effects)
+            self.boot = Boot(entry, driver, faults)
             self._presence.lay_out(self.boot)
             files, log = self.places.room / "proc", self.places.keep / "console.log"
             self.world = space.World(self.root, files, self.spec.name, ["/usr/libexec/node/rc"], log)
@@ -128,11 +133,26 @@ class Node:
 
     def _go_down(self, again: bool) -> None:
         with self.lock:
-            stays = not again or self._stays_down()
+            stays, between = not again or self._stays_down(), self._between_two_boots()
             self.stop()
-        if not stays:
+        if stays:
+            return
+        time.sleep(self.spec.boot_seconds)
+        self.start()
+        first = self.world
+        if between is not None:
+            time.sleep(between)
+            with self.lock:
+                if self.world is not first:
+                    return
+                self.stop()
             time.sleep(self.spec.boot_seconds)
             self.start()
+
+    def _between_two_boots(self) -> float | None:
+        """How long the first boot of a reboot is up where it boots twice, None where it boots once."""
+        twice = [fault for fault in (self.boot.faults if self.boot else []) if fault.effect == "double_reboot"]
+        return float(twice[0].args["seconds"]) if twice else None
 
     def _stays_down(self) -> bool:
         """Whether the boot that would come now is one that never comes back."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from simfleet.boot import cpio_members, first_entry, modinfo, module_options, next_boot
+from simfleet.boot import another_kernel, cpio_members, first_entry, modinfo, module_options, next_boot
 from simfleet.errors import SimfleetError
 
 PROGRAMS = Path(__file__).parents[2] / "simfleet" / "node" / "bin"
@@ -144,3 +144,13 @@ def test_the_initramfs_is_an_archive_that_lists_what_went_in(root: Path) -> None
 
 def test_what_is_no_module_has_no_modinfo() -> None:
     assert modinfo(b"not a module") == {}
+
+
+def test_another_kernel_than_the_boot_loader_says_has_the_driver_only_where_one_is_on_its_disk(root: Path) -> None:
+    _module(root, "updates/dkms", "version=6.14.14", "srcversion=AB")
+    entry = first_entry(f"linux /boot/vmlinuz-{KERNEL} ro\n")
+    other, driver = another_kernel(root, entry, "5.10.0-9-amd64")
+    assert (other.kernel, driver) == ("5.10.0-9-amd64", None)
+    assert other.cmdline == ["BOOT_IMAGE=/boot/vmlinuz-5.10.0-9-amd64", "ro"]
+    same, driver = another_kernel(root, entry, KERNEL)
+    assert (same, driver and driver.version) == (entry, "6.14.14")
