@@ -190,7 +190,8 @@ def until_fixture() -> Callable[..., None]:
     return until
 
 
-def _missing() -> str:
+def missing() -> str:
+    """Why no fleet can be simulated here; empty where one can."""
     if os.geteuid() != 0:
         return "the simulated fleet makes namespaces and needs root"
     if absent := [name for name in NEEDS if shutil.which(name) is None]:
@@ -203,7 +204,7 @@ def _missing() -> str:
 @pytest.fixture(scope="module")
 def operator(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """An operator of the fleet that the test file names for itself: tests/fleets/integration_<file>.yml."""
-    if reason := _missing():
+    if reason := missing():
         pytest.skip(reason)
     name = Path(request.module.__file__).stem.replace("test_", "integration_", 1)
     folder = tmp_path_factory.mktemp(name)
