@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
@@ -40,7 +41,8 @@ class ActionModule(action.FleetAction):
         changed = not path.exists()
         if changed:
             records.write_json(path, plan)
-        self.say(plan_report(plan, colour=self.colour()))
+        clock = datetime.fromisoformat(action.now())
+        self.say(plan_report(plan, colour=self.colour(), width=self.width(), now=clock))
         for why in learned.unread:
             self.say(f"The estimate leaves out an earlier rollout that cannot be read: {why}")
         self.say(f"Plan {plan['plan_id']}: {path}")

@@ -29,7 +29,8 @@ class ActionModule(action.FleetAction):
             self._tell_story(args["node"], nodes, events)
         else:
             progress = eta.progress(plan, nodes, events, action.now())
-            self.say(report.rollout_report(plan, nodes, outcome, colour=self.colour(), progress=progress))
+            shape = {"colour": self.colour(), "width": self.width()}
+            self.say(report.rollout_report(plan, nodes, outcome, **shape, progress=progress))
         page = closing.write(directory, told)
         self.say(f"Report: {page}")
         if args["must_be_clean"]:

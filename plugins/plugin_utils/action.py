@@ -18,6 +18,7 @@ from ansible.utils.display import Display
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH
 
 FLEET_DIR = {"type": "path", "default": "fleet-records"}
 
@@ -79,6 +80,11 @@ class FleetAction(ActionBase):
     def say(text: str) -> None:
         """Show a text to the operator as it is, outside of the task's JSON."""
         Display().display(text)
+
+    @staticmethod
+    def width() -> int:
+        """Columns for a report: those of the operator's terminal, within reason; 100 where there is none."""
+        return min(160, max(40, Display().columns)) if os.isatty(1) else WIDTH
 
     @staticmethod
     def colour() -> bool:

@@ -82,6 +82,27 @@ def lower_bound(members: Iterable[Member], rooms: Mapping[Group, int], policy: M
     return best
 
 
+def fewest(plan: Mapping[str, Any]) -> int:
+    """:func:`lower_bound` for the nodes of a plan, from the plan alone."""
+    policy, rooms = plan["policy"], dict[Group, int]()
+    kinds, (per_product, *floors) = limits.kinds(policy), limits.floors(policy)
+    for name, total in plan["fleet"].items():
+        rooms[limits.PRODUCT, name] = room(total, plan["out"][name], per_product.percent)
+    for floor in floors:
+        for name, counts in plan["groups"][floor.per].items():
+            rooms[floor.per, name] = room(counts["fleet"], counts["out"], floor.percent)
+    members = [
+        Member(
+            node,
+            row["product"],
+            tuple(limits.value(row, kind.variable) or f"{node} alone" for kind in kinds),
+            ((limits.PRODUCT, row["product"]), *((floor.per, str(limits.value(row, floor.per))) for floor in floors)),
+        )
+        for node, row in plan["nodes"].items()
+    ]
+    return lower_bound(members, rooms, policy)
+
+
 def _needed(cell: list[Member], rooms: Mapping[Group, int], largest: int) -> int:
     groups = Counter(group for member in cell for group in member.groups)
     return max([math.ceil(len(cell) / largest), *(math.ceil(number / rooms[name]) for name, number in groups.items())])

@@ -5,11 +5,19 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.policy import (
+    estimate_sentence,
+    rule_rows,
+    waves_sentence,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.table import bullets, section, table
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import (
+    NO_REASON,
     WIDTH,
     by_node,
     clean,
@@ -20,25 +28,49 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words imp
 )
 
 Plan = Mapping[str, Any]
+_SHOWN = 3  # of the domains of a kind in one wave
 
 
-def plan_report(plan: Plan, colour: bool = False, width: int = WIDTH) -> str:
-    """The plan as text: waves, what changes, the way back, who is left out.
+def plan_report(plan: Plan, colour: bool = False, width: int = WIDTH, now: datetime | None = None) -> str:
+    """The plan as text: waves, what changes, the way back, who is left out, how long it takes and by which rules.
 
     :param plan: docs/contracts.md section 5.
+    :param now: this moment, for the windows of the policy; where it is None nothing is said of what is open.
     """
-    waves = [[row["number"], row.get("kind", ""), row.get("domain") or "-", len(row["nodes"]),
-              name_list(row["nodes"], len(row["nodes"]))] for row in plan["waves"]]
-    text = _headline(plan) + "\n"
-    text += section("Waves", table(("wave", "kind", "domain", "nodes", "who"), waves, width, colour), colour)
-    head = ("product", "from -> to", "steps", "nodes", "who")
+    text = f"{textwrap.fill(_headline(plan), width)}\n"
+    head, waves = _waves(plan)
+    told = table(head, waves, width, colour)
+    count = waves_sentence(plan)
+    text += section("Waves", f"{told}\n{textwrap.fill(count, width)}" if told and count else told, colour)
+    head = ["product", "from -> to", "steps", "nodes", "who"]
     text += section("What changes", table(head, _changes(plan), width, colour), colour)
     text += section("No way back", bullets(_no_way_back(plan), width), colour)
     text += section("Point of no return", bullets(_no_return(plan), width), colour)
-    left_out = [(node, row.get("why") or "no reason given") for node, row in by_node(plan.get("excluded")).items()]
-    text += section(f"Left out ({len(left_out)})", bullets(left_out, width), colour)
+    left_out = by_node(plan.get("excluded"))
+    rows = [[why, len(nodes), name_list(nodes)] for why, nodes in _together(left_out).items()]
+    text += section(f"Left out ({len(left_out)})", table(("why", "nodes", "who"), rows, width, colour), colour)
     text += section("Fleet", bullets(_fleet(plan), width), colour)
-    return text + section("Rules", bullets(_rules(plan.get("policy", {})), width), colour)
+    text += section("Estimate", textwrap.fill(estimate_sentence(plan), width), colour)
+    return text + section("Rules", bullets(rule_rows(plan.get("policy", {}), now), width), colour)
+
+
+def _waves(plan: Plan) -> tuple[list[str], list[list[Any]]]:
+    """The waves with a column for each kind of failure domain."""
+    kinds = list(plan["waves"][0]["domains"]) if plan["waves"] and "domains" in plan["waves"][0] else []
+    rows = []
+    for wave in plan["waves"]:
+        own = [name_list(wave["domains"][kind], _SHOWN) for kind in kinds] or [wave.get("domain") or "-"]
+        names = name_list(wave["nodes"], len(wave["nodes"]))
+        rows.append([wave["number"], wave.get("kind", ""), *own, len(wave["nodes"]), names])
+    return ["wave", "kind", *(kinds or ["domain"]), "nodes", "who"], rows
+
+
+def _together(left_out: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The nodes that are left out by the reason: of a large fleet many have the same."""
+    found: dict[str, list[str]] = {}
+    for node, row in left_out.items():
+        found.setdefault(clean(row.get("why") or NO_REASON), []).append(node)
+    return found
 
 
 def _headline(plan: Plan) -> str:
@@ -79,10 +111,3 @@ def _fleet(plan: Plan) -> list[tuple[str, str]]:
     out = plan.get("out", {})
     return [(product, f"{plural(number, 'node')}, {out.get(product, 0)} out of service before it begins")
             for product, number in plan.get("fleet", {}).items()]
-
-
-def _rules(policy: Mapping[str, Any]) -> list[tuple[str, str]]:
-    words = (("failure_budget", "nodes may be lost over the whole rollout, before the next wave is refused"),
-             ("capacity_floor_percent", "percent of each product stay in service"),
-             ("soak_seconds", "for so long health must hold before a node is given back"))
-    return [(f"{key} {policy[key]}", text) for key, text in words if key in policy]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH, clean
 
-LEAST = 24  # the last column never gets narrower, whatever the terminal
+LEAST = 24  # where a terminal leaves less for the last column, it stands below the others
+INDENT = "    "
 GAP = "  "
 _CODES = {"good": "32", "busy": "36", "warn": "33", "bad": "31", "idle": "2", "head": "1"}
 
@@ -32,12 +33,28 @@ def table(
         return ""
     cells = [[clean(value) for value in row] for row in rows]
     widths = [max(len(row[column]) for row in [list(head), *cells]) for column in range(len(head))]
-    widths[-1] = max(LEAST, width - sum(widths[:-1]) - len(GAP) * (len(head) - 1))
-    lines = [paint(_line(head, widths), "head", colour)]
+    widths[-1] = width - sum(widths[:-1]) - len(GAP) * (len(head) - 1)
+    shape = _row if widths[-1] >= LEAST else _narrow_row
+    if shape is _narrow_row:
+        widths[-1] = width - len(INDENT)
+    lines = [paint(line, "head", colour) for line in shape(list(head), widths, 0, "", False)]
     for number, row in enumerate(cells):
         tone = tones[number] if tones else ""
-        lines += _row(row, widths, toned, tone, colour)
+        lines += shape(row, widths, toned, tone, colour)
     return "\n".join(lines)
+
+
+def _narrow_row(row: list[str], widths: list[int], toned: int, tone: str, colour: bool) -> list[str]:
+    """The last column below the others; where not even these fit beside each other, they are wrapped as a text."""
+    width, short = widths[-1] + len(INDENT), list(zip(row[:-1], widths, strict=False))
+    first = GAP.join(text.ljust(size) for text, size in short).rstrip()
+    if len(first) > width:
+        head = textwrap.wrap(GAP.join(text for text, _size in short), width, subsequent_indent=INDENT)
+    else:
+        cells = [text.ljust(size) for text, size in short]
+        cells[toned:toned + 1] = [paint(cell, tone, colour) for cell in cells[toned:toned + 1]]
+        head = [GAP.join(cells).rstrip()]
+    return [*head, *textwrap.wrap(row[-1], width, initial_indent=INDENT, subsequent_indent=INDENT)]
 
 
 def _row(row: list[str], widths: list[int], toned: int, tone: str, colour: bool) -> list[str]:
@@ -46,10 +63,6 @@ def _row(row: list[str], widths: list[int], toned: int, tone: str, colour: bool)
     first[toned] = paint(first[toned], tone, colour)
     indent = " " * (sum(widths[:-1]) + len(GAP) * (len(widths) - 1))
     return [GAP.join(first).rstrip(), *(indent + rest for rest in wrapped[1:])]
-
-
-def _line(row: Sequence[str], widths: list[int]) -> str:
-    return GAP.join(text.ljust(size) for text, size in zip(row, widths, strict=True)).rstrip()
 
 
 def section(title: str, body: str, colour: bool = False) -> str:

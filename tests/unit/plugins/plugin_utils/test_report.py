@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import outcome
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import timeline, words
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.policy import rule_rows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.table import table
 
 OLD, NEW = {"rocm": "6.4.4", "driver": "6.4.4"}, {"rocm": "7.0.2", "driver": "30.10.2"}
@@ -131,8 +134,94 @@ def test_the_plan_shows_who_is_left_out_who_cannot_go_back_and_from_where():
     plan = make_plan(excluded=[{"node": "g09", "why": "blocked: os"}], fleet={"MI300X": 4}, out={"MI300X": 1})
     plan["nodes"]["g02"].update(rollback={"ready": False, "why": ["6.4.4 is gone"]}, point_of_no_return="rocm")
     text = report.plan_report(plan)
-    for part in ("g09: blocked: os", "g02: 6.4.4 is gone", "g02: after rocm", "MI300X: 4 nodes, 1 out"):
+    assert "blocked: os  1      g09" in text
+    for part in ("Left out (1)", "g02: 6.4.4 is gone", "g02: after rocm", "MI300X: 4 nodes, 1 out"):
         assert part in text
+
+
+LONG = {
+    "failure_domains": [{"variable": "fleet_rack", "at_once": 2}, {"variable": "fleet_feed"},
+                        {"variable": "fleet_leaf", "at_once": None}],
+    "capacity_floors": [{"per": "fleet_feed", "percent": 50}], "growth": {"kind": "linear", "step": 4},
+    "order": ["login*", "g*"], "skip": "fleet_skip",
+    "windows": [{"days": ["sat"], "from": "22:00", "to": "06:00"}],
+    "alert_gates": [{"name": "hot", "prometheus": "https://p:9090", "query": "ALERTS"},
+                    {"name": "disk", "command": ["/bin/quiet", "-x"]}]}
+
+
+def long_plan(nodes=("g01", "g02"), **more):
+    plan = make_plan(nodes, policy=load_policy(LONG), fleet={"MI300X": 4}, out={"MI300X": 0}, **more)
+    for row in plan["nodes"].values():
+        row["variables"] = {"fleet_feed": "A", "fleet_leaf": "l1"}
+    plan["groups"] = {"fleet_feed": {"A": {"fleet": 4, "out": 0, "at_target": []}}}
+    for wave in plan["waves"]:
+        wave["domains"] = {"fleet_rack": ["r1", "r2", "r3", "r4", "r5"], "fleet_feed": ["A"], "fleet_leaf": ["l1"]}
+    return plan
+
+
+@pytest.mark.parametrize("part", [
+    "wave  kind    fleet_rack             fleet_feed  fleet_leaf  nodes  who", "r1, r2, r3 and 2 more  A ",
+    "capacity_floors: 50 percent of the nodes of each value of fleet_feed stay in service",
+    "fleet_rack: nodes of 2 values of it", "fleet_feed: nodes of 1 value of it", "fleet_leaf: nodes of any number",
+    "growth: linear, the first after the canaries 1 node, then each 4 more, 32 at most; 1 node of each product",
+    "order: by the patterns login*, g*, then the rest", "host variable fleet_skip are left out",
+    "windows sat 22:00 to 06:00 UTC: no wave begins outside of them; the next opens Sat 2026-12-05 22:00 UTC",
+    "alert gate hot: asked before each wave: ALERTS at https://p:9090", "alert gate disk: asked before each wave: /bin",
+    "1 wave; no schedule of these rules has fewer."])
+def test_the_plan_says_each_rule_of_its_policy(part):
+    assert part in report.plan_report(long_plan(), width=200, now=datetime(2026, 12, 1, 12, tzinfo=timezone.utc))
+
+
+@pytest.mark.parametrize("growth, told", [
+    (3, "each wave at most 3 times the one before, 8 nodes at most"),
+    ({"kind": "fixed", "size": 9}, "fixed, waves of 8 nodes at most"),
+    ({"kind": "exponential", "factor": 1.5, "first": 2}, "exponential, the first after the canaries 2 nodes, then "
+     "each 1.5 times as many, 8 at most")])
+def test_every_kind_of_growth_has_its_words(growth, told):
+    rows = dict(rule_rows(load_policy({"growth": growth, "max_wave": 8, "canaries_per_product": 0})))
+    assert rows["growth"] == f"{told}; no canaries"
+
+
+def test_a_window_that_is_open_is_said_to_be():
+    rows = dict(rule_rows(load_policy(LONG), datetime(2026, 12, 5, 23, tzinfo=timezone.utc)))
+    assert rows["windows sat 22:00 to 06:00 UTC"].endswith(
+        "one is open now, the next opens Sat 2026-12-12 22:00 UTC")
+
+
+def test_without_domains_a_wave_may_stand_anywhere():
+    assert ("failure domain", "none: nodes of a wave may stand anywhere") in rule_rows(
+        load_policy({"failure_domain": "none"}))
+
+
+def test_more_waves_than_the_least_are_told_with_the_least():
+    plan = long_plan()
+    plan["fleet"] = {"MI300X": 8}
+    plan["waves"] = [{**plan["waves"][0], "number": n, "nodes": [node]} for n, node in enumerate(plan["nodes"], 1)]
+    assert "2 waves; no schedule of these rules needs fewer than 1, canaries and growth" in report.plan_report(plan)
+
+
+@pytest.mark.parametrize("source, p90, told", [
+    ("typical", None, "about 1 h; by typical times: too little was measured"),
+    ("earlier rollouts", 5400, "about 1 h, 1 h 30 min if each step takes as long as one in ten did; by what 7 "
+     "nodes took"),
+    ("both", 5400, "in earlier rollouts, and by typical times for the rest")])
+def test_the_estimate_says_where_it_comes_from(source, p90, told):
+    eta = {"seconds": 3600, "p90_seconds": p90, "samples": 7, "source": source, "waves": [3600]}
+    assert told in report.plan_report(make_plan(eta=eta), width=200)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_no_line_of_a_plan_is_wider_than_the_terminal_and_nothing_is_lost_on_a_narrow_one(width):
+    plan = long_plan([f"g{n:02}" for n in range(30)], excluded=[{"node": "x1", "why": "skipped: " + "word " * 20}])
+    text = report.plan_report(plan, width=width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert text.count("g29") == 1
+    assert "\x1b" not in text
+
+
+def test_nodes_that_are_left_out_for_the_same_reason_are_told_together():
+    rows = [{"node": f"x{n}", "why": "skipped by fleet_skip: fans"} for n in range(3)]
+    assert "skipped by fleet_skip: fans  3      x0, x1, x2" in report.plan_report(make_plan(excluded=rows))
 
 
 def test_a_way_back_that_is_not_known_is_no_way_back():
