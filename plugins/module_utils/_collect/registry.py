@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Callable
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._archive import compile_once
+from ansible_collections.fleetops.instinct.plugins.module_utils import _imports  # noqa: F401
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import OnePass
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
@@ -68,7 +68,6 @@ def select(wanted: list[str]) -> list[str]:
 
 def gather(host: Host, subsets: list[str]) -> dict:
     """The facts of docs/contracts.md, section 1, for the subsets; every file is read once."""
-    compile_once()
     once = OnePass(host)
     problems: list[dict] = []
     facts: dict = {"schema": SCHEMA}

@@ -1,23 +1,27 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports out of the archive that Ansible sends to a node, each file compiled once.
+"""Imports of this collection's files, each compiled once. To import this file, before the others, is all it takes.
 
-Python's own importer for archives compiles every file twice, the first time only to learn its path. Compiling is most
-of what gathering facts costs, and a node keeps nothing compiled, since nothing is written there.
+On a node: Python's own importer for archives compiles every file twice, the first time only to learn its path, and
+compiling is most of what gathering facts costs. A node keeps nothing compiled, since nothing is written there.
+On the controller: Ansible's importer compiles every file in each run. Here Python keeps what it has compiled beside the
+file, where it may write there, as it does with the plugins that Ansible itself loads.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib.abc
 import importlib.util
+import os
 import pkgutil
 import sys
 import zipimport
 from importlib.machinery import ModuleSpec
 from typing import Any, Sequence
 
-_OURS = __name__.rpartition(".")[0] + "."
+_OURS = __name__.rpartition(".")[0].rpartition(".")[0] + "."
 
 
 class _Source(importlib.abc.SourceLoader):
@@ -35,21 +39,18 @@ class _Source(importlib.abc.SourceLoader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds this collection's own files in an archive; all others are left to Python."""
+    """Finds this collection's own files; all others, and packages, are left to Python and Ansible."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
         if not fullname.startswith(_OURS) or not path:
             return None
-        archive, place = pkgutil.get_importer(path[0]), f"{path[0]}/{fullname.rpartition('.')[2]}"
+        place = f"{path[0]}/{fullname.rpartition('.')[2]}.py"
+        if os.path.isdir(path[0]):
+            return importlib.util.spec_from_file_location(fullname, place) if os.path.isfile(place) else None
+        archive = pkgutil.get_importer(path[0])
         if not isinstance(archive, zipimport.zipimporter) or _is_package(archive, fullname):
             return None
-        return importlib.util.spec_from_file_location(fullname, f"{place}.py", loader=_Source(archive, f"{place}.py"))
-
-
-def compile_once() -> None:
-    """From now on, import this collection's files out of an archive by one compilation each."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        return importlib.util.spec_from_file_location(fullname, place, loader=_Source(archive, place))
 
 
 def _is_package(archive: zipimport.zipimporter, fullname: str) -> bool:
@@ -58,3 +59,13 @@ def _is_package(archive: zipimport.zipimporter, fullname: str) -> bool:
         return archive.is_package(fullname)
     except zipimport.ZipImportError:
         return True
+
+
+def _start() -> None:
+    sys.meta_path.insert(0, _Finder())
+    # What Ansible has loaded by now stays until the end, and is large: the collector need not look through it again
+    # and again while files are compiled, neither here nor in the workers that are forked from here.
+    gc.freeze()
+
+
+_start()
