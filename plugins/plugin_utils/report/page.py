@@ -12,7 +12,13 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.limits import RACK
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import timeline
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.policy import (
+    estimate_sentence,
+    rule_rows,
+    waves_sentence,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rollout import (
     rollout_rows,
     verdict,
@@ -54,7 +60,7 @@ def html(
         plan=plan, verdict=verdict(plan, outcome), verdict_tone=verdict_tone(outcome), rows=rows, shown=shown,
         waves=_waves(plan, nodes), cards=_cards(plan, outcome, events), excluded=plan.get("excluded", ()),
         troubles=_troubles(outcome, stories), general=timeline.story_rows(stories.get("", [])),
-        policy=plan.get("policy", {}),
+        rules=rule_rows(plan.get("policy", {})), counted=waves_sentence(plan), estimate=estimate_sentence(plan),
     )
 
 
@@ -106,6 +112,8 @@ def _waves(plan: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> l
             rack = plan["nodes"].get(node, {}).get("rack") or "no rack"
             racks.setdefault(rack, []).append({"node": node, "state": state, "tone": tone(state)})
         row["racks"] = racks
+        domains = (wave.get("domains") or {}).items()
+        row["stands"] = "; ".join(f"{kind} {', '.join(names)}" for kind, names in domains if kind != RACK)
     return rows
 
 

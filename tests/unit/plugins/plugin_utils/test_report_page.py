@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.gate import outcome
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 
 EVIL = "<script>alert('1')</script>\"><img src=x onerror=alert(1)>"
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -141,3 +142,14 @@ def test_each_of_a_thousand_nodes_has_its_story_on_the_page():
     end = outcome(plan, nodes)
     page = report.html(plan, nodes, events, None, end)
     assert page.count("<details") == 1000
+
+
+def test_the_rules_of_the_plan_and_where_each_wave_stands_are_on_the_page():
+    policy = load_policy({"failure_domains": [{"variable": "fleet_feed"}], "alert_gates": [
+        {"name": "<hot>", "command": ["/bin/quiet"]}]})
+    plan, nodes, events = make()
+    plan = {**plan, "policy": policy, "fleet": {"MI300X": 8}, "out": {"MI300X": 0}}
+    plan["waves"][0]["domains"] = {"fleet_feed": ["A<b>"]}
+    page = Page(report.html(plan, nodes, events, None, outcome(plan, nodes)))
+    for part in ("fleet_feed A<b>", "fleet_feed: nodes of 1 value of it", "alert gate <hot>", "no schedule of these"):
+        assert part in page.text
