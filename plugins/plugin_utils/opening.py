@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import host_variables, refusals, rollout, way_back
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
+    host_variables,
+    orders,
+    refusals,
+    rollout,
+    way_back,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
 
@@ -34,11 +40,15 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     """An upgrade by the plan ``args['plan']``, for ``args['nodes']``.
 
     :param find: the records of this run for the nodes of a list.
-    :raises FleetError: an input of the plan changed, a node that it needs does not answer or fell ill.
+    :raises FleetError: an order to pause or abort stands, an input of the plan changed, a node that it needs does not
+        answer or fell ill.
     """
     plan, members = load_plan(args["plan"]), args["nodes"]
     directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
     nodes = rollout.nodes_of(directory)
+    if nodes:
+        standing = Ledger.open(rollout.ledger_path(directory)).standing()
+        orders.refuse_standing(standing, f"upgrade {plan['plan_id']}")
     waves = rollout.upgrade_waves(plan, nodes, members)
     found = find(rollout.untouched(plan, nodes, members))
     refusals.refuse_unreachable(plan, found)

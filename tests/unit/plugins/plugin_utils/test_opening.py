@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import opening, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import gate, opening, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 TO_SNAPSHOT = ("admitted", "prechecked", "draining", "drained", "snapshotted")
@@ -59,3 +59,12 @@ def test_the_policy_sends_back_and_says_why(lost):
 def test_a_policy_that_sends_nobody_back_opens_nothing(lost):
     opened = opening.back_by_itself(lost(automatic_rollback="node"))
     assert (opened.waves, opened.why) == ([], "")
+
+
+def test_an_upgrade_is_not_opened_while_an_operator_holds_it(lost, monkeypatch):
+    given = lost()
+    book = Ledger.open(rollout.ledger_path(rollout.rollout_dir(given["fleet_dir"], "abc")))
+    monkeypatch.setattr(opening, "load_plan", lambda path: book.plan())
+    book.order({"who": "anna", "host": "ctl1"}, "pause", "the fabric is being worked on")
+    with pytest.raises(gate.Refused, match=r"anna on ctl1.*the fabric is being worked on.*\[paused\]"):
+        opening.forward(given, {}, lambda nodes: {})
