@@ -9,6 +9,7 @@ Reads the operator's files (target, policy, plan, catalog), and the last record 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ def prepare() -> None:
         load_catalog().read_whole()
     except FleetError:
         return
+    # What is there now stays until the end: no worker's collector need look through it, and so no page of it is copied.
+    gc.freeze()
 
 
 def basis(args: Mapping[str, Any], overlay: bool = True) -> Basis:
