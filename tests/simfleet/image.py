@@ -166,6 +166,7 @@ def program_layer(target: Path) -> None:
         "power": [f"usr/sbin/{name}" for name in ("shutdown", "reboot", "poweroff", "halt")] + ["usr/bin/systemctl"],
         "kmodctl": [f"usr/sbin/{name}" for name in ("modprobe", "insmod", "rmmod")],
         "dmesg": ["usr/bin/dmesg"],
+        "journalctl": ["usr/bin/journalctl"],
         "rc": ["usr/libexec/node/rc"],
     }
     for name, targets in places.items():
