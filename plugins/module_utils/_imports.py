@@ -12,6 +12,7 @@ file, where it may write there, as it does with the plugins that Ansible itself 
 from __future__ import annotations
 
 import gc
+import importlib
 import importlib.abc
 import importlib.util
 import os
@@ -59,6 +60,19 @@ def _is_package(archive: zipimport.zipimporter, fullname: str) -> bool:
         return archive.is_package(fullname)
     except zipimport.ZipImportError:
         return True
+
+
+class Later:
+    """A file that is loaded when something in it is first asked for: most machines need only one of two.
+
+    What Ansible is to ship has to be imported under ``TYPE_CHECKING`` beside it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)
 
 
 def _start() -> None:

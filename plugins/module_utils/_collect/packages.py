@@ -5,16 +5,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.yum import is_locked, locks
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
     Package,
     dpkg_packages,
     package_manager,
     rpm_packages,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.module_utils._collect import yum
+else:
+    yum = Later("ansible_collections.fleetops.instinct.plugins.module_utils._collect.yum")
 
 _OF_DRIVER = ("amdgpu-dkms", "amdgpu-core", "amdgpu-install", "rock-dkms")
 
@@ -61,7 +68,7 @@ def _of_rpm(host: Host, reading: Reading, manager: str) -> dict[str, Package]:
     packages, twice = rpm_packages(host)
     for name in sorted(twice):
         reading.problem(name, "installed in two versions: a transaction broke off")
-    locked = locks(reading, manager)
+    locked = yum.locks(reading, manager)
     if locked is None:
         return packages
-    return {name: package._replace(hold=is_locked(name, locked)) for name, package in packages.items()}
+    return {name: package._replace(hold=yum.is_locked(name, locked)) for name, package in packages.items()}

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect import apt, yum
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect import apt
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.locks import lock_holder
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.mismatch import mismatch
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.packages import (
@@ -19,6 +20,7 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.unattended import unattended
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import ParseError, Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.module_utils._packages import (
     Package,
     apt_index,
@@ -26,6 +28,11 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._packages import
     package_manager,
 )
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import parse_version
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.module_utils._collect import yum
+else:
+    yum = Later("ansible_collections.fleetops.instinct.plugins.module_utils._collect.yum")
 
 SUBSET = "rocm"
 

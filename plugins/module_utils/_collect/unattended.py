@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect import yum
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import Reading
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import Unreadable
 from ansible_collections.fleetops.instinct.plugins.module_utils._files import list_optional
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.module_utils._collect import yum
+else:
+    yum = Later("ansible_collections.fleetops.instinct.plugins.module_utils._collect.yum")
 
 APT_PARTS, APT_MAIN = "/etc/apt/apt.conf.d", "/etc/apt/apt.conf"
 WANTED_TIMERS = "/etc/systemd/system/timers.target.wants"
