@@ -166,6 +166,8 @@ def _validated(spec: Mapping, value: dict, place: tuple[str, str], error: type[F
     for key, rule in spec.items():
         here = (place[0], _join(place[1], key))
         _refuse_number_for_text(rule, value.get(key), here, error)
+        if key in value:
+            _refuse_no_number(rule, value[key], here, error)
         flat = {name: part for name, part in rule.items() if name != "options"}
         # One key at a time, so that the message can say which.
         result = ArgumentSpecValidator({key: flat}).validate({key: value[key]} if key in value else {})
@@ -185,6 +187,14 @@ def _refuse_number_for_text(rule: Mapping, value: Any, place: tuple[str, str], e
     # An unquoted 7.10 is the number 7.1 by the time it arrives here: coercing it would ask for another release.
     if rule.get("type") == "str" and value is not None and not isinstance(value, str):
         raise error(_subject(place), f"is the {type(value).__name__} {value!r}", "text", "put it in quotes")
+
+
+def _refuse_no_number(rule: Mapping, value: Any, place: tuple[str, str], error: type[FleetError]) -> None:
+    # Core takes true for the number 1, and a null for what is there.
+    is_truth = rule.get("type") in ("int", "float") and isinstance(value, bool)
+    if is_truth or (value is None and rule.get("required")):
+        seen = f"is {json.dumps(value)}"
+        raise error(_subject(place), seen, _describe(rule), "write the value")
 
 
 def _subject(place: tuple[str, str], key: object = None) -> str:

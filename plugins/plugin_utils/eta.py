@@ -164,6 +164,16 @@ def _wave_spans(
     return sum(median for median, _worst in slowest.values()), sum(worst for _median, worst in slowest.values())
 
 
+def is_whole(eta: Any) -> bool:
+    """True for what :func:`estimate` gives, and for the None of a plan from before it."""
+    if not isinstance(eta, dict):
+        return eta is None
+    waves, worst = eta.get("waves"), eta.get("p90_seconds")
+    counts = [eta.get("seconds"), eta.get("samples"), *(waves if isinstance(waves, list) else [None])]
+    counts += [] if worst is None else [worst]
+    return isinstance(eta.get("source"), str) and all(type(count) is int and count >= 0 for count in counts)
+
+
 def progress(
     plan: Plan, nodes: Mapping[str, Mapping[str, Any]], events: Sequence[Event], now: str
 ) -> dict[str, Any] | None:

@@ -192,8 +192,8 @@ def _name(text: str, place: Place, error: Error) -> str:
 
 def _growth(value: Any, place: Place, error: Error) -> Any:
     if not isinstance(value, Mapping):
-        number = check({"growth": {"type": "float"}}, {"growth": value}, (place[0], ""), error)["growth"]
-        return _between(number, (1, 100), place, error)
+        spec = {"growth": {"type": "float", "required": True}}
+        return _between(check(spec, {"growth": value}, (place[0], ""), error)["growth"], (1, 100), place, error)
     kind = value.get("kind")
     if kind not in _GROWTH:
         raise error(f"{place[0]}: {place[1]}.kind", f"is {kind!r}", nearest(kind, _GROWTH), "correct the kind")

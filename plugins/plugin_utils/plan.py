@@ -47,7 +47,6 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
     "at_target": list,
     "excluded": list,
     "eta_seconds": int,
-    "eta": (dict, type(None)),
 }
 
 
@@ -256,6 +255,9 @@ def _check_shape(plan: Any, path: str) -> None:
             path, "is not a plan with schema 1", "a plan as the plan playbook writes it", "make the plan again"
         )
     wrong = [key for key, kind in _SHAPE.items() if not isinstance(plan.get(key), kind)]
+    # The estimate is no part of what the id proves.
+    wrong += [] if eta.is_whole(plan.get("eta")) else ["eta"]
+    wrong += ["eta_seconds"] if "eta_seconds" not in wrong and plan["eta_seconds"] < 0 else []
     digests = plan["inputs"] if "inputs" not in wrong else {}
     wrong += [
         f"inputs.{key}"

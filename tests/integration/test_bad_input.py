@@ -87,6 +87,29 @@ def test_a_policy_with_an_unknown_key_is_told_once(operator: Any, refused: Any) 
     assert "'failure_budget' (nearest)" in error
 
 
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        pytest.param("max_wave: 0", "line 1: max_wave: is 0", id="zero slots"),
+        pytest.param("failure_budget: yes", "line 1: failure_budget: is true", id="truth for a number"),
+        pytest.param("growth: ~", "line 1: growth: is null", id="no growth"),
+        pytest.param("capacity_floor_percent: 101", "capacity_floor_percent: is 101", id="floor above the fleet"),
+        pytest.param("capacity_floor_percent: 100", "in service at all times", id="floor without room"),
+        pytest.param("failure_domains: [{variable: fleet_rak}]", "'fleet_rack' (nearest)", id="unknown domain"),
+        pytest.param("windows: [{from: '02:00', to: '02:00'}]", "line 1: windows[0]: never opens", id="shut window"),
+        pytest.param("alert_gates: [{name: a, comand: [x]}]", "'command' (nearest)", id="unknown key of a gate"),
+    ],
+)
+def test_a_policy_that_cannot_be_kept_is_told_once_and_begins_nothing(
+    operator: Any, refused: Any, text: str, names: str
+) -> None:
+    path, begun = operator.folder / "policy.yml", operator.folder / "begun"
+    path.write_text(f"{text}\n", encoding="utf-8")
+    assert names in refused("upgrade", target=operator.target, policy=path, fleet_dir=begun)
+    assert not (begun / "plans").exists()
+    assert not (begun / "rollouts").exists()
+
+
 def test_a_waiver_for_a_rule_that_does_not_exist_is_told_with_its_line(operator: Any, refused: Any) -> None:
     path = operator.folder / "waiver.yml"
     waiver = {"nodes": ["*"], "rule": "gpu.cuont", "owner": "ops", "expires": "2099-01-01", "reason": "none"}

@@ -43,7 +43,8 @@ def events_of(node, way=None, start=0, epoch=1, times=1.0):
 
 
 def note(text="the clock went back"):
-    return {"node": None, "state": None, "kind": "note", "reason": text, "action": None, "epoch": 1, "at": START.isoformat()}
+    row = {"node": None, "state": None, "kind": "note", "reason": text, "action": None, "epoch": 1}
+    return {**row, "at": START.isoformat()}
 
 
 def learned_from(*times, product="MI300X", steps=("kernel", "rocm", "reboot")):

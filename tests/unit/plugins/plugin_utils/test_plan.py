@@ -353,6 +353,16 @@ def test_a_plan_comes_back_from_its_file_as_it_was(target, tmp_path):
     assert canonical(load_plan(saved(plan, tmp_path))) == canonical(plan)
 
 
+ETA = {"seconds": 5, "p90_seconds": None, "samples": 0, "source": "typical", "waves": [5]}
+ODD = [("seconds", -1), ("seconds", "5"), ("waves", 5), ("waves", [None]), ("p90_seconds", 1.5), ("source", None),
+       ("samples", True)]  # fmt: skip
+
+
+def test_a_plan_from_before_the_estimate_knew_its_source_is_followed(target, tmp_path):
+    plan = {key: value for key, value in plan_of(fleet(), target).items() if key != "eta"}
+    assert load_plan(saved(plan, tmp_path)) == plan
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -362,6 +372,9 @@ def test_a_plan_comes_back_from_its_file_as_it_was(target, tmp_path):
         ("nodes", [], "is damaged at nodes"),
         ("inputs", {"target": {}}, "is damaged at inputs.target"),
         ("schema", 2, "is not a plan"),
+        ("eta_seconds", -1, "is damaged at eta_seconds"),
+        ("eta", [], "is damaged at eta"),
+        *(("eta", {**ETA, key: value}, "is damaged at eta") for key, value in ODD),
     ],
 )
 def test_an_edited_plan_is_refused(target, tmp_path, key, value, message):

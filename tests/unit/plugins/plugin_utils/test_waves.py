@@ -41,6 +41,17 @@ def test_waves_grow_from_the_canary():
     assert [len(wave["nodes"]) for wave in schedule(fleet, {"MI300X": 99}, POLICY)] == [1, 2, 4, 8]
 
 
+@pytest.mark.parametrize(("at_once", "percent", "bound"), [(1, 0, 2), (2, 0, 1), (None, 50, 2), (1, 75, 4), (2, 75, 4)])
+def test_the_lower_bound_can_be_told_from_the_plan_alone(at_once, percent, bound):
+    floors = [{"per": "part", "percent": percent}, {"per": "product", "percent": 0}]
+    racks = {"variable": "fleet_rack", "at_once": at_once}
+    policy = load_policy({"failure_domains": [racks], "capacity_floors": floors})
+    rows = {f"g{n}": {"product": "MI300X", "rack": f"r{n // 2}", "variables": {"part": "p"}} for n in range(4)}
+    plan = {"policy": policy, "nodes": rows, "fleet": {"MI300X": 4}, "out": {"MI300X": 0}}
+    plan["groups"] = {"part": {"p": {"fleet": 4, "out": 0}}}
+    assert planner.fewest(plan) == bound
+
+
 def test_g9_goes_before_g10():
     assert names(schedule(members("g10", "g9", "g1"), {"MI300X": 9}, POLICY)) == [["g1"], ["g9", "g10"]]
     assert natural("g9") < natural("g10") < natural("h1")
