@@ -110,6 +110,21 @@ def test_a_policy_that_cannot_be_kept_is_told_once_and_begins_nothing(
     assert not (begun / "rollouts").exists()
 
 
+@pytest.mark.parametrize("status, code", [(1, "alert_firing"), (3, "alert_unknown")])
+def test_an_alert_gate_that_does_not_pass_refuses_the_first_wave_untouched(
+    operator: Any, refused: Any, status: int, code: str
+) -> None:
+    gate = {"name": "cooling", "command": ["/bin/sh", "-c", f"exit {status}"]}
+    path, records = operator.folder / "policy.yml", operator.folder / f"gated-{status}"
+    path.write_text(json.dumps({**FLOOR, "alert_gates": [gate]}), encoding="utf-8")
+    error = refused("upgrade", target=operator.target, policy=path, fleet_dir=records)
+    assert re.search(rf"alert gate cooling .*\[{code}\]", error)
+    (ledger,) = records.glob("rollouts/*/ledger.sqlite")
+    with closing(sqlite3.connect(ledger)) as db:
+        assert {row[0] for row in db.execute("SELECT state FROM nodes")} == {"planned"}
+        assert [row[0] for row in db.execute("SELECT json_extract(data, '$.code') FROM events")][-1] == code
+
+
 def test_a_waiver_for_a_rule_that_does_not_exist_is_told_with_its_line(operator: Any, refused: Any) -> None:
     path = operator.folder / "waiver.yml"
     waiver = {"nodes": ["*"], "rule": "gpu.cuont", "owner": "ops", "expires": "2099-01-01", "reason": "none"}
