@@ -22,8 +22,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
 
-# Ansible loads this file before it starts its workers: what is read now is there in each of them.
-look.prepare()
+look.prepare()  # once, for every worker that Ansible starts from here
 
 
 class ActionModule(action.FleetAction):

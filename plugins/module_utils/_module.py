@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+import json
+from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -16,10 +17,19 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 _TAIL = 4000
 
 
-def run_module(spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, Any]], **kwargs: Any) -> None:
+Result = Dict[str, Any]
+
+
+def run_module(
+    spec: dict[str, Any],
+    body: Callable[[AnsibleModule], Result],
+    shape: Callable[[AnsibleModule, Result], Result] | None = None,
+    **kwargs: Any,
+) -> None:
     """Run ``body(module)`` and exit with the dict it returns; a FleetError becomes fail_json with its message.
 
     :param spec: the argument_spec.
+    :param shape: makes of the result, when its credentials are masked, what is returned.
     :param kwargs: passed on to AnsibleModule; check mode is supported unless they say otherwise.
     """
     module = AnsibleModule(argument_spec=spec, **{"supports_check_mode": True, **kwargs})
@@ -29,7 +39,15 @@ def run_module(spec: dict[str, Any], body: Callable[[AnsibleModule], dict[str, A
         result = body(module)
     except FleetError as error:
         module.fail_json(**masked_in(failure(error)))
-    module.exit_json(**masked_in(result))
+    told = masked_in(result)
+    module.exit_json(**(shape(module, told) if shape else told))
+
+
+def facts_as_text(module: AnsibleModule, told: Result) -> Result:
+    """The facts as one text where the option ``as_text`` says so: Ansible looks at each value of a result, often."""
+    if not module.params["as_text"]:
+        return told
+    return {"changed": False, "facts": json.dumps(told["ansible_facts"]["instinct"], separators=(",", ":"))}
 
 
 def failure(error: FleetError) -> dict[str, Any]:

@@ -34,6 +34,13 @@ options:
     type: list
     elements: str
     default: [all]
+  as_text:
+    description:
+      - Return the facts as one text, RV(facts), in place of RV(ansible_facts). Ansible goes over every value of a
+        result several times, and there are thousands; of a text there is one. The audit asks for it.
+    type: bool
+    default: false
+    version_added: 0.2.0
 extends_documentation_fragment:
   - fleetops.instinct._attributes.reads
   - fleetops.instinct._attributes.facts
@@ -61,9 +68,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+facts:
+  description: RV(ansible_facts.instinct) as JSON.
+  returned: with O(as_text=true)
+  type: str
 ansible_facts:
   description: The facts of the node; parts that were not asked for are left out.
-  returned: success
+  returned: without O(as_text=true)
   type: dict
   contains:
     instinct:
@@ -215,7 +226,7 @@ ansible_facts:
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._module import run_module
+from ansible_collections.fleetops.instinct.plugins.module_utils._module import facts_as_text, run_module
 
 
 def facts_of(module) -> dict:
@@ -226,8 +237,9 @@ def facts_of(module) -> dict:
 
 def main():
     """Entry point."""
-    spec = {"gather_subset": {"type": "list", "elements": "str", "default": ["all"]}}
-    run_module(spec, facts_of, supports_check_mode=True)
+    subset = {"type": "list", "elements": "str", "default": ["all"]}
+    spec = {"gather_subset": subset, "as_text": {"type": "bool", "default": False}}
+    run_module(spec, facts_of, shape=facts_as_text, supports_check_mode=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Reads the operator's files (target, policy, plan, catalog), and the last record 
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -71,6 +72,23 @@ def judged(node: str, facts: Mapping[str, Any], by: Basis, **about: Any) -> dict
         raise
     except Exception as problem:  # facts may come from anywhere: an unknown node, never a traceback
         return unread_record(node, f"facts that cannot be judged: {type(problem).__name__}: {problem}", **about)
+
+
+def of_controller(facts: Mapping[str, Any], own_boot_id: str | None) -> dict[str, bool]:
+    """What a record tells besides where the node is the machine that this runs on; empty for every other node."""
+    told = facts.get("node")
+    boot_id = told.get("boot_id") if isinstance(told, Mapping) else None
+    return {"is_controller": True} if own_boot_id and boot_id == own_boot_id else {}
+
+
+def facts_in(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The facts in what the module returned, as text or as they are; None where there are none."""
+    try:
+        # Written and read again, they are plain dicts, lists and texts, without core's tagged subclasses.
+        facts = json.loads(str(answer.get("facts") or json.dumps(answer["ansible_facts"]["instinct"])))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return facts if isinstance(facts, dict) else None
 
 
 def why_no_facts(answer: Mapping[str, Any]) -> str:

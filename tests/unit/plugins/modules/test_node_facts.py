@@ -41,6 +41,12 @@ def test_check_mode_reads_the_same(monkeypatch, capsys):
     assert len(told["ansible_facts"]["instinct"]["gpus"]) == 8
 
 
+def test_as_text_they_are_the_same(monkeypatch, capsys):
+    told, text = run(monkeypatch, capsys), run(monkeypatch, capsys, as_text=True)
+    assert json.loads(text["facts"]) == told["ansible_facts"]["instinct"]
+    assert "ansible_facts" not in text
+
+
 def test_parts_that_were_not_asked_for_are_left_out(monkeypatch, capsys):
     told = run(monkeypatch, capsys, gather_subset=["rocm"])
     assert sorted(told["ansible_facts"]["instinct"]) == ["problems", "rocm", "schema"]

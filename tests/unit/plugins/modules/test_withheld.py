@@ -118,9 +118,11 @@ def test_without_the_nodes_own_file_nothing_is_changed(run, host, module, harm, 
     assert (host.files, host.ran) == (before, [])
 
 
-def test_the_facts_tell_the_address_without_them(run, host):
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_facts_tell_the_address_without_them(run, host, as_text):
     host.files[OTHER] = f"Types: deb\nURIs: https://me:{CANARY}@mirror.example/rocm/apt/6.4.4\nSuites: jammy\n"
-    told = run(node_facts, host, gather_subset=["rocm"])["ansible_facts"]["instinct"]["rocm"]
+    told = run(node_facts, host, gather_subset=["rocm"], as_text=as_text)
+    told = json.loads(told["facts"])["rocm"] if as_text else told["ansible_facts"]["instinct"]["rocm"]
     assert {row["line"].split("//")[1].split("/")[0] for row in told["repositories"]} == {"***@mirror.example"}
 
 

@@ -48,6 +48,22 @@ def test_odd_facts_never_end_the_audit_and_never_pass_for_good_ones(by, odd):
     assert told["class"] in ("unknown", "unhealthy", "blocked") or not NEEDED & set(odd)
 
 
+@pytest.mark.parametrize(
+    ("answer", "facts"),
+    [
+        ({"facts": '{"schema":1}'}, {"schema": 1}),
+        ({"ansible_facts": {"instinct": {"schema": 1}}}, {"schema": 1}),
+        ({"facts": "{"}, None),
+        ({"facts": "[]"}, None),
+        ({"ansible_facts": {}}, None),
+        ({"ansible_facts": None}, None),
+        ({}, None),
+    ],
+)
+def test_the_facts_of_an_answer_are_read_as_text_or_as_they_are(answer, facts):
+    assert look.facts_in(answer) == facts
+
+
 def test_a_node_that_does_not_answer_keeps_its_product_and_rack_and_tells_why(tmp_path):
     write_record(tmp_path, record("g01"))
     silent = look.silent_record(tmp_path, "g01", "Permission denied\n(publickey)", run_id="run", gathered_at="")
@@ -69,6 +85,20 @@ def test_a_node_that_does_not_answer_keeps_its_product_and_rack_and_tells_why(tm
 )
 def test_what_a_node_said_in_place_of_facts_is_told_in_one_line(answer, why):
     assert look.why_no_facts(answer) == why
+
+
+@pytest.mark.parametrize(
+    "told, own, said",
+    [
+        ({"boot_id": "aaaa"}, "aaaa", {"is_controller": True}),
+        ({"boot_id": "aaaa"}, "ffff", {}),
+        ({"boot_id": None}, None, {}),
+        (["aaaa"], "aaaa", {}),
+    ],
+    ids=["same", "another", "unknown", "odd facts"],
+)
+def test_a_record_tells_where_the_node_is_the_machine_that_this_runs_on_f24(told, own, said):
+    assert look.of_controller({"node": told}, own) == said
 
 
 def test_neither_target_nor_plan_is_told_with_a_way_out():
