@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from simfleet import control
+from simfleet.bmc.quirks import QUIRKS
 from simfleet.errors import SimfleetError
 from simfleet.faults import EFFECTS
 from simfleet.fleetfile import load_fleet
@@ -77,6 +78,28 @@ def _power(args: argparse.Namespace) -> int:
     return 0
 
 
+def _settings(words: list[str]) -> dict[str, Any]:
+    settings = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise SimfleetError(f"{word!r}: wanted key=value")
+        settings[key] = _value(value)
+    return settings
+
+
+def _bmc(args: argparse.Namespace) -> int:
+    if args.what == "log":
+        print((args.state / f"bmc/{args.node}.log").read_text(encoding="utf-8"), end="")
+        return 0
+    ask = {"on": "quirk", "off": "clear_quirk", "status": "status"}[args.what]
+    request = {"op": "bmc", "node": args.node, "ask": ask, "quirk": args.quirk, "with": _settings(args.settings)}
+    answer = control.ask(args.state, request)
+    if args.what == "status":
+        print(json.dumps(answer, indent=1))
+    return 0
+
+
 def _ssh(args: argparse.Namespace) -> int:
     inventory = yaml.safe_load((args.state / "inventory.yml").read_text(encoding="utf-8"))["fleet"]
     if args.node not in inventory["hosts"]:
@@ -128,8 +151,14 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_clear)
     verb = verbs.add_parser("power", help="the node's power, as its BMC would switch it")
     verb.add_argument("node")
-    verb.add_argument("what", choices=("on", "off", "cycle"))
+    verb.add_argument("what", choices=("on", "off", "cycle", "restart", "reboot", "shutdown", "ac"))
     verb.set_defaults(run=_power)
+    verb = verbs.add_parser("bmc", help="what a node's BMC is and was asked; switch its quirks on and off")
+    verb.add_argument("node")
+    verb.add_argument("what", nargs="?", choices=("status", "log", "on", "off"), default="status")
+    verb.add_argument("quirk", nargs="?", help=f"one of {', '.join(QUIRKS).replace('%', '%%')}")
+    verb.add_argument("settings", nargs="*", metavar="key=value")
+    verb.set_defaults(run=_bmc)
     verb = verbs.add_parser("ssh", help="log in, or run a command")
     verb.add_argument("node")
     verb.add_argument("command", nargs=argparse.REMAINDER)

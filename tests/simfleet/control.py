@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simfleet import inventory
+from simfleet import inventory, sockets
 from simfleet.errors import SimfleetError
 from simfleet.fleetfile import FleetSpec
 from simfleet.image import ensure_image
@@ -47,20 +46,7 @@ def ask(state: Path, request: dict[str, Any]) -> dict[str, Any]:
     """Send one request to the supervisor; raises SimfleetError with its words when it refuses."""
     if running(state) is None:
         raise SimfleetError(f"no fleet is up in {state}; `up FLEET.yml` starts one")
-    with socket.socket(socket.AF_UNIX) as link:
-        folder = os.open(state, os.O_PATH)
-        try:
-            link.connect(f"/proc/self/fd/{folder}/control")
-            link.sendall(json.dumps(request).encode() + b"\n")
-            line = link.makefile().readline()
-        except OSError as error:
-            raise SimfleetError(f"the fleet's supervisor does not answer: {error.strerror}") from error
-        finally:
-            os.close(folder)
-    answer: dict[str, Any] = json.loads(line or '{"error": "the supervisor went away"}')
-    if answer.get("error"):
-        raise SimfleetError(answer["error"])
-    return answer
+    return sockets.ask(state, request, "the fleet's supervisor")
 
 
 def _prepare(state: Path) -> None:

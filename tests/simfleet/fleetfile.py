@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 
+from simfleet.bmc.profile import BmcSpec, parse_bmc
 from simfleet.errors import FleetFileError
 from simfleet.faults import Fault, parse_fault
 from simfleet.machines import PRODUCTS
 from simfleet.packages import BY_DRIVER, BY_ROCM
 
-NODE_KEYS = ("product", "gpus", "rocm", "driver", "cmdline", "disk_mb", "boot_seconds", "bios_version")
+NODE_KEYS = ("product", "gpus", "rocm", "driver", "cmdline", "disk_mb", "boot_seconds", "bios_version", "bmc")
 FLEET_KEYS = ("base", "defaults", "racks", "nodes", "faults")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
@@ -35,6 +36,7 @@ class NodeSpec:
     disk_mb: int = 3072
     boot_seconds: float = 0.0
     bios_version: str | None = None
+    bmc: BmcSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class FleetSpec:
     def address(self, node: NodeSpec) -> str:
         """The loopback address on which the node's sshd listens."""
         return f"127.0.{self.base}.{node.number}"
+
+    def bmcs(self) -> list[tuple[BmcSpec, str]]:
+        """The BMCs and their addresses, 127.1.<base>.<node number>, port 443."""
+        return [(node.bmc, f"127.1.{self.base}.{node.number}") for node in self.nodes if node.bmc is not None]
 
     @property
     def mirror(self) -> str:
@@ -106,11 +112,25 @@ def _names(racks: Any) -> list[tuple[str, str]]:
     return pairs
 
 
+def _bmc(where: str, name: str, merged: dict[str, Any], shared: Any, own: Any) -> BmcSpec | None:
+    """The BMC of a node: what its own row says over the defaults; None where it says `bmc: false`."""
+    if own is False or (own is None and shared is False):
+        return None
+    given = {**shared, **own} if isinstance(shared, dict) and isinstance(own, dict) else own or shared or None
+    product = PRODUCTS[merged["product"]]
+    return parse_bmc(
+        f"{where}.bmc", given, name, product=product.name, vendor=product.dmi["sys_vendor"],
+        model=product.dmi["product_name"], bios_version=merged["bios_version"] or product.dmi["bios_version"],
+        bios_date=product.dmi["bios_date"], vbios=product.vbios, gpus=merged["gpus"],
+    )  # fmt: skip
+
+
 def _node(number: int, rack: str, name: str, defaults: dict[str, Any], own: Any) -> NodeSpec:
     where = f"nodes.{name}"
     shipped = {key: NodeSpec.__dataclass_fields__[key].default for key in NODE_KEYS}
     merged = {**shipped, **defaults, **_only(where, own, NODE_KEYS)}
     _check_node(where, merged)
+    merged["bmc"] = _bmc(where, name, merged, defaults.get("bmc"), (own or {}).get("bmc"))
     return NodeSpec(name=name, number=number, rack=rack, **merged)
 
 

@@ -49,7 +49,8 @@ def _firmware(view: View) -> dict[str, object]:
     version = (view.driver.version if view.driver else None) or "in-tree"
     values: dict[str, object] = {}
     for name in _FIRMWARE:
-        words = (name, view.product.name, version) if name in _FROM_DRIVER else (name, view.product.name)
+        board = (name, view.product.name, *([view.firmware["bundle"]] if view.firmware.get("bundle") else []))
+        words = (name, view.product.name, version) if name in _FROM_DRIVER else board
         value = 0 if name in _ABSENT_ON_CDNA else _number(*words) % 0x00FFFFFF
         values[f"fw_version/{name}_fw_version"] = f"0x{value:08x}"
     return values
@@ -69,7 +70,7 @@ def _board(view: View, function: Function) -> dict[str, object]:
     }
     return {
         **names, "unique_id": unique, "serial_number": serial, "manufacturer": "AMD", "fru_id": f"113-{serial}",
-        "board_info": f"type : {view.product.board}", "vbios_version": view.product.vbios,
+        "board_info": f"type : {view.product.board}", "vbios_version": view.firmware.get("vbios") or view.product.vbios,
         "mem_info_vram_total": memory, "mem_info_vis_vram_total": memory, "mem_info_vram_used": 297402368,
         "mem_info_gtt_total": 2 * memory, "mem_info_gtt_used": 15736832, "mem_info_vram_vendor": "hynix",
         "xgmi_device_id": int(unique[:15], 16), "xgmi_physical_id": function.gpu or 0,

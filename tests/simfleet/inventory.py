@@ -32,6 +32,8 @@ def inventory(state: Path, fleet: FleetSpec) -> dict[str, Any]:
         "ansible_ssh_common_args": options, "ansible_python_interpreter": "/usr/bin/python3",
     }  # fmt: skip
     hosts = {node.name: {"ansible_host": fleet.address(node), "fleet_rack": node.rack} for node in fleet.nodes}
+    for bmc, address in fleet.bmcs():
+        hosts[bmc.node]["fleet_bmc_address"] = address
     return {"fleet": {"hosts": hosts, "vars": common}}
 
 

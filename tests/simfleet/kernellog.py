@@ -64,7 +64,7 @@ def boot_log(view: View, kernel: str) -> str:
     """The text of the ring buffer, in the form `dmesg -F` reads: `<6>[    0.000000] ...`."""
     lines = [f"Linux version {kernel} (debian-kernel@lists.debian.org)", f"Command line: {' '.join(view.cmdline)}"]
     dmi = view.product.dmi
-    bios = view.bios_version or dmi["bios_version"]
+    bios = view.firmware.get("bios_version") or dmi["bios_version"]
     lines.append(f"DMI: {dmi['sys_vendor']} {dmi['product_name']}, BIOS {bios}")
     if "pcie_aspm=off" in view.cmdline:
         lines.append("PCIe ASPM is disabled")

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simfleet import acts, boot, disk, space
 from simfleet.disk import SSH_PORT, Places
@@ -18,14 +18,17 @@ from simfleet.fleetfile import FleetSpec, NodeSpec
 from simfleet.hwctl import Requests
 from simfleet.presence import Boot, Presence
 
+if TYPE_CHECKING:
+    from simfleet.bmc.link import Link
+
 GRACE_SECONDS = 0.5  # between the answer to `shutdown -r` and the end of the node: the caller still gets its answer
 
 
 class Node:
     """A node with its power button. All public methods may be called from any thread."""
 
-    def __init__(self, spec: NodeSpec, fleet: FleetSpec, places: Places) -> None:
-        self.spec, self.fleet, self.places = spec, fleet, places
+    def __init__(self, spec: NodeSpec, fleet: FleetSpec, places: Places, bmcs: Link | None = None) -> None:
+        self.spec, self.fleet, self.places, self.bmcs = spec, fleet, places, bmcs
         self.root = places.root
         self.faults = [fault for fault in fleet.faults if fault.node == spec.name]
         self.boots = 0
@@ -35,6 +38,7 @@ class Node:
         self.lock = threading.RLock()
         self._presence = Presence(spec, places.room)
         self._pending: threading.Timer | None = None
+        self._kept_power = False  # the next boot is a warm one
 
     def create(self) -> None:
         """Make the disk and listen to what the node will ask. Nothing runs yet."""
@@ -55,7 +59,7 @@ class Node:
             if "wrong_kernel" in effects:
                 entry, driver = boot.another_kernel(self.root, entry, effects["wrong_kernel"].args["kernel"])
             disk.host_key(self.places, "host_key_changed" in effects)
-            self.boot = Boot(entry, driver, faults)
+            self.boot = Boot(entry, driver, faults, self._firmware())
             self._presence.lay_out(self.boot)
             files, log = self.places.room / "proc", self.places.keep / "console.log"
             self.world = space.World(self.root, files, self.spec.name, ["/usr/libexec/node/rc"], log)
@@ -63,6 +67,11 @@ class Node:
             for fault in self.boot.faults:
                 if EFFECTS[fault.effect].at == "up":
                     acts.begin(self, fault)
+
+    def _firmware(self) -> dict[str, Any]:
+        """Tell the BMC of the boot; what it then says of the firmware is what the node shows."""
+        kind, self._kept_power = "warm" if self._kept_power else "dc", False
+        return self.bmcs.boots(self.spec.name, kind) if self.bmcs else {}
 
     def refresh(self) -> None:
         """Recompute what the running boot shows: a fault came or went, the driver was loaded or unloaded."""
@@ -110,13 +119,27 @@ class Node:
             self.helpers.clear()
 
     def power(self, what: str) -> None:
-        """`on`, `off` or `cycle`, as a BMC does it: no fault of a reboot stands in the way."""
-        if what not in ("on", "off", "cycle"):
-            raise SimfleetError(f"power: saw {what!r}; allowed are on, off, cycle")
-        if what in ("off", "cycle"):
-            self.stop()
-        if what in ("on", "cycle"):
+        """What a BMC does: `on`, `off`, `cycle`, `restart`, where no fault of a reboot stands in the way; or asks for.
+
+        `reboot` and `shutdown` are what it asks the node for, as somebody logged in would.
+        """
+        if what in ("reboot", "shutdown") and self.runs():
+            self.ask_power(what == "reboot", 0)
+            return
+        if what not in ("on", "off", "cycle", "restart", "reboot", "shutdown"):
+            raise SimfleetError(f"power: saw {what!r}; allowed are on, off, cycle, restart, reboot, shutdown")
+        with self.lock:
+            self._kept_power = what == "restart" and self.runs()
+            if what in ("off", "cycle", "restart"):
+                self.stop()
+            if what in ("off", "cycle"):
+                self._tell_off()
+        if what not in ("off", "shutdown"):
             self.start()
+
+    def _tell_off(self) -> None:
+        if self.bmcs:
+            self.bmcs.is_off(self.spec.name)
 
     def ask_power(self, again: bool, delay: float) -> None:
         """What `shutdown` in the node asks for: down in `delay` seconds and the grace, and up again when `again`."""
@@ -135,7 +158,9 @@ class Node:
         with self.lock:
             stays, between = not again or self._stays_down(), self._between_two_boots()
             self.stop()
+            self._kept_power = again
         if stays:
+            self._tell_off()
             return
         time.sleep(self.spec.boot_seconds)
         self.start()
@@ -146,6 +171,7 @@ class Node:
                 if self.world is not first:
                     return
                 self.stop()
+                self._kept_power = True
             time.sleep(self.spec.boot_seconds)
             self.start()
 

@@ -7,6 +7,7 @@ import shutil
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from simfleet import space, sysfs, tree
 from simfleet.boot import Entry
@@ -21,11 +22,12 @@ BUILD = "#1 SMP PREEMPT_DYNAMIC Debian"
 
 @dataclass
 class Boot:
-    """One boot: what was started, the driver that is loaded now and the faults that act."""
+    """One boot: what was started, the driver that is loaded now, the faults that act and the firmware that runs."""
 
     entry: Entry
     driver: sysfs.Driver | None
     faults: list[Fault] = field(default_factory=list)
+    firmware: dict[str, Any] = field(default_factory=dict)  # as the BMC tells of it
     boot_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     shown: tree.Tree = field(default_factory=tree.Tree)
 
@@ -40,8 +42,8 @@ class Presence:
         product = PRODUCTS[self.spec.product]
         bus = build_bus(product, self.spec.gpus)
         apply_faults(bus, boot.faults)
-        bios = self.spec.bios_version
-        return sysfs.View(self.spec.name, product, bus, boot.driver, boot.entry.cmdline, boot.faults, bios)
+        firmware = {"bios_version": self.spec.bios_version, **boot.firmware}
+        return sysfs.View(self.spec.name, product, bus, boot.driver, boot.entry.cmdline, boot.faults, firmware)
 
     def lay_out(self, boot: Boot) -> None:
         """Make anew what does not outlive a boot."""

@@ -7,29 +7,18 @@ import json
 import os
 import socket
 import threading
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TextIO
 
-from simfleet import layers, mirror, repo, space
+from simfleet import layers, mirror, repo, sockets, space
+from simfleet.bmc.link import Link
 from simfleet.disk import Places
 from simfleet.errors import SimfleetError
 from simfleet.faults import parse_fault
 from simfleet.fleetfile import FleetSpec
 from simfleet.image import ensure_image, program_layer
 from simfleet.node import Node
-
-
-def listen(state: Path) -> socket.socket:
-    """The control socket in the state directory; bound through /proc, for a path may be longer than a socket's."""
-    server = socket.socket(socket.AF_UNIX)
-    (state / "control").unlink(missing_ok=True)
-    folder = os.open(state, os.O_PATH)
-    server.bind(f"/proc/self/fd/{folder}/control")
-    os.close(folder)
-    server.listen(32)
-    return server
 
 
 class Supervisor:
@@ -39,9 +28,11 @@ class Supervisor:
         self.state, self.fleet = state, fleet
         self.nodes: dict[str, Node] = {}
         self.over = threading.Event()
+        self.bmcs = Link(state, fleet.bmcs())
 
     def build(self, say: Any) -> None:
         """Mount, create and boot every node; `say` gets one line per step."""
+        self.bmcs.start()
         room = space.fresh_tmpfs(self.state / "rooms", "100%")
         image, packages = ensure_image(), repo.ensure_repo()
         mirror.serve(packages / "www", self.fleet.mirror)
@@ -55,7 +46,8 @@ class Supervisor:
         for spec in self.fleet.nodes:
             lower = (room / "programs", layer[spec.rocm, spec.driver], image)
             places = Places(room / spec.name, self.state / "nodes" / spec.name, lower, key)
-            self.nodes[spec.name] = Node(spec, self.fleet, places)
+            self.nodes[spec.name] = Node(spec, self.fleet, places, self.bmcs)
+        self.bmcs.wait()
         say(f"starting {len(self.nodes)} nodes")
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(self._first_boot, self.nodes.values()))
@@ -90,31 +82,22 @@ class Supervisor:
         if op == "clear":
             return {"cleared": self._node(request).clear(request.get("effect"))}
         if op == "power":
-            self._node(request).power(str(request.get("what")))
-            return {}
+            return self._power(self._node(request), str(request.get("what")))
+        if op == "bmc":
+            more = {key: value for key, value in request.items() if key not in ("op", "node", "ask")}
+            return self.bmcs.ask(self._node(request).spec.name, str(request.get("ask")), **more)
         raise SimfleetError(f"request {op!r} is not known")
 
-    def _talk(self, link: socket.socket) -> None:
-        with link:
-            try:
-                answer = self.answer(json.loads(link.makefile().readline()))
-            except SimfleetError as error:
-                answer = {"error": str(error)}
-            except Exception as error:  # the fleet must outlive a bad request; the log has the details
-                traceback.print_exc()
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            link.sendall(json.dumps(answer).encode() + b"\n")
+    def _power(self, node: Node, what: str) -> dict[str, Any]:
+        """`ac` cuts the power of BMC and node, as a PDU does."""
+        if what == "ac" and node.spec.bmc is not None:
+            return self.bmcs.ask(node.spec.name, "ac")
+        node.power("cycle" if what == "ac" else what)
+        return {}
 
     def serve(self, server: socket.socket) -> None:
         """Answer requests until one says `down`."""
-        server.settimeout(0.2)
-        while not self.over.is_set():
-            try:
-                link, _ = server.accept()
-            except TimeoutError:
-                continue
-            link.settimeout(None)
-            threading.Thread(target=self._talk, args=(link,), daemon=True).start()
+        sockets.serve(server, self.answer, self.over)
         for node in self.nodes.values():
             node.stop()
 
@@ -130,7 +113,7 @@ def main(state: Path, fleet: FleetSpec, progress: TextIO, lifeline: int) -> int:
     supervisor = Supervisor(state, fleet)
     try:
         supervisor.build(say)
-        server = listen(state)
+        server = sockets.listen(state)
     except SimfleetError as error:
         say(f"error {json.dumps(str(error))}")
         return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from simfleet import gpufiles, pciconfig
 from simfleet.faults import Fault
@@ -35,7 +36,11 @@ class View:
     driver: Driver | None
     cmdline: list[str]
     faults: list[Fault] = field(default_factory=list)
-    bios_version: str | None = None
+    firmware: dict[str, Any] = field(default_factory=dict)  # bios_version, bios_date, vbios, bundle, off
+
+    def is_off(self, setting: str) -> bool:
+        """Whether the BIOS has this switched off: smt, iommu, global_cstate, boost."""
+        return setting in self.firmware.get("off", ())
 
 
 def stable_hex(*words: str, digits: int = 16) -> str:
@@ -136,6 +141,8 @@ def _driver_of(view: View, function: Function) -> str | None:
 
 
 def _iommu(tree: Tree, view: View) -> None:
+    if view.is_off("iommu"):
+        return
     kind = "identity" if "iommu=pt" in view.cmdline else "DMA-FQ"
     for group, function in enumerate(view.bus.values()):
         base = f"kernel/iommu_groups/{group}"
@@ -183,9 +190,10 @@ def _module(tree: Tree, driver: Driver | None) -> None:
 _IDLE = (("POLL", "CPUIDLE CORE POLL IDLE", 0), ("C1", "ACPI FFH MWAIT 0x0", 1), ("C2", "ACPI IOPORT 0x814", 800))
 
 
-def _idle_states(cmdline: list[str]) -> tuple[tuple[str, str, int], ...]:
-    limits = [word.partition("=")[2] for word in cmdline if word.startswith("processor.max_cstate=")]
-    return _IDLE[: 2 if limits and limits[-1] in ("0", "1") else 3]
+def _idle_states(view: View) -> tuple[tuple[str, str, int], ...]:
+    limits = [word.partition("=")[2] for word in view.cmdline if word.startswith("processor.max_cstate=")]
+    shallow = view.is_off("global_cstate") or bool(limits and limits[-1] in ("0", "1"))
+    return _IDLE[: 2 if shallow else 3]
 
 
 def cpuinfo() -> str:
@@ -205,7 +213,10 @@ def _cpus(tree: Tree, view: View) -> None:
     base = "devices/system/cpu"
     span = f"0-{CPUS - 1}"
     tree.put(base, {"online": span, "present": span, "possible": span, "offline": ""})
-    tree.put(base, {"smt/active": 0, "smt/control": "off", "cpufreq/boost": 1})
+    # Without BIOS settings to tell otherwise, SMT is off, as AMD wants it for these machines.
+    smt = "off" in view.firmware and not view.is_off("smt")
+    tree.put(base, {"smt/active": int(smt), "smt/control": "on" if smt else "off"})
+    tree.put(base, {"cpufreq/boost": 0 if view.is_off("boost") else 1})
     tree.put(base, {"cpuidle/current_driver": "acpi_idle", "cpuidle/current_governor": "menu"})
     for cpu in range(CPUS):
         tree.put(f"{base}/cpufreq/policy{cpu}", {"scaling_governor": "schedutil"})
@@ -216,7 +227,7 @@ def _cpus(tree: Tree, view: View) -> None:
         tree.put(
             f"{base}/cpu{cpu}/topology", {"physical_package_id": cpu // 2, "core_id": cpu, "thread_siblings_list": cpu}
         )
-        for number, (name, text, latency) in enumerate(_idle_states(view.cmdline)):
+        for number, (name, text, latency) in enumerate(_idle_states(view)):
             values = {"name": name, "desc": text, "latency": latency, "disable": 0, "usage": 0, "time": 0}
             tree.put(f"{base}/cpu{cpu}/cpuidle/state{number}", values)
 
@@ -231,8 +242,7 @@ def _nodes(tree: Tree) -> None:
 
 def _dmi(tree: Tree, view: View) -> None:
     values = dict(view.product.dmi)
-    if view.bios_version:
-        values["bios_version"] = view.bios_version
+    values |= {key: view.firmware[key] for key in ("bios_version", "bios_date") if view.firmware.get(key)}
     serial = stable_hex(view.host, "chassis", digits=12).upper()
     values |= {"product_serial": f"S{serial}", "board_serial": f"B{serial}", "chassis_type": "23"}
     tree.put("devices/virtual/dmi/id", dict(values))
@@ -240,8 +250,9 @@ def _dmi(tree: Tree, view: View) -> None:
 
 
 def _kernel(tree: Tree, view: View) -> None:
-    tree.put("devices/pci0000:00/0000:00:00.2/iommu/ivhd0", {"amd-iommu/cap": "190b640f"})
-    tree.links["class/iommu/ivhd0"] = "devices/pci0000:00/0000:00:00.2/iommu/ivhd0"
+    if not view.is_off("iommu"):
+        tree.put("devices/pci0000:00/0000:00:00.2/iommu/ivhd0", {"amd-iommu/cap": "190b640f"})
+        tree.links["class/iommu/ivhd0"] = "devices/pci0000:00/0000:00:00.2/iommu/ivhd0"
     chosen = [word.partition("=")[2] for word in view.cmdline if word.startswith("transparent_hugepage=")]
     mode = chosen[-1] if chosen else "madvise"
     text = " ".join(f"[{word}]" if word == mode else word for word in ("always", "madvise", "never"))

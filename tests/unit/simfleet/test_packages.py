@@ -49,7 +49,9 @@ def test_a_node_without_packages_has_no_package_sources() -> None:
 def test_the_inventory_checks_host_keys_with_a_file_of_its_own() -> None:
     fleet = parse_fleet({"base": 9, "racks": {"r1": ["g01"]}})
     group = inventory(Path("/state"), fleet)["fleet"]
-    assert group["hosts"] == {"g01": {"ansible_host": "127.0.9.1", "fleet_rack": "r1"}}
+    assert group["hosts"] == {
+        "g01": {"ansible_host": "127.0.9.1", "fleet_rack": "r1", "fleet_bmc_address": "127.1.9.1"}
+    }
     assert (
         "UserKnownHostsFile=/state/ssh/known_hosts -o StrictHostKeyChecking=yes"
         in group["vars"]["ansible_ssh_common_args"]
