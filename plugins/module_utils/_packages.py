@@ -11,15 +11,20 @@ import gzip
 import lzma
 import re
 import zlib
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError, ParseError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._rpm import newest_by_name, query
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.module_utils._versions import (
     release_of_driver_package,
     release_of_rocm_package,
 )
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.module_utils import _rpm
+else:
+    _rpm = Later("ansible_collections.fleetops.instinct.plugins.module_utils._rpm")
 
 DPKG_STATUS = "/var/lib/dpkg/status"
 APT_LISTS = "/var/lib/apt/lists"
@@ -103,14 +108,18 @@ def dpkg_packages(host: Host, wanted: Callable[[str, str], bool] = is_amd_packag
     """Packages that dpkg knows and ``wanted(name, version)`` takes, by name, in any state.
 
     :raises Unreadable: where dpkg's database cannot be read.
-    :raises ParseError: where an entry has no state that dpkg knows.
+    :raises ParseError: where it names no package at all, or an entry has no state that dpkg knows.
     """
-    found = {}
+    found, named = {}, False
     for stanza in host.read(DPKG_STATUS).split("\n\n"):
         name = _field(stanza, "Package")
         version = _field(stanza, "Version")
+        named = named or bool(name)
         if name and wanted(name, version):
             found[name] = _package(name, version, _field(stanza, "Status"), _field(stanza, "Maintainer"))
+    if not named:
+        # A node without dpkg's own package there is not: this is no list of packages, and no node without ROCm.
+        raise ParseError(DPKG_STATUS, "it names no package at all", "the packages of the node", "look at dpkg --audit")
     return found
 
 
@@ -119,7 +128,7 @@ def rpm_packages(host: Host) -> tuple[dict[str, Package], set[str]]:
 
     :raises FleetError: where rpm cannot be asked, or gives no list of packages.
     """
-    found, twice = newest_by_name(query(host), is_amd_package)
+    found, twice = _rpm.newest_by_name(_rpm.query(host), is_amd_package)
     packages = {
         name: Package(name, row.version, "half-installed" if name in twice else "installed", None, row.vendor)
         for name, row in found.items()

@@ -37,6 +37,8 @@ _EXCLUDES = ("exclude", "excludepkgs")
 _NAME_VERSION_RELEASE = re.compile(r"(?:[0-9]+:)?(.+)-(?:[0-9*]+:)?[0-9*][^-:]*-[^-:]+")
 _NAME_VERSION = re.compile(r"(?:[0-9]+:)?(.+)-(?:[0-9]+:)?[0-9][^-:]*[.*][^-:]*")
 _ARCH = re.compile(r"\.(?:x86_64|noarch|i686|aarch64|\*)$")
+_TOML_PACKAGE = re.compile(r"^\s*\[\[packages\]\]", re.MULTILINE)
+_TOML_COMPARATOR = re.compile(r"""^\s*comparator\s*=\s*["']([^"']*)["']""", re.MULTILINE)
 _TOML_NAME = re.compile(r"""^\s*name\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 
 
@@ -190,12 +192,21 @@ def _excluded(section: Section) -> list[str]:
 
 def _locked_names(path: str, text: str) -> list[str]:
     if path.endswith(".toml"):
-        return _TOML_NAME.findall(text)
+        return _toml_names(text)
     lines = [line.strip() for line in text.lstrip("\ufeff").splitlines()]
     if path == LOCKS["zypper"][0]:
         return _zypper_names(text)
     # An entry that begins with "!" keeps one version out; the package itself may change.
     return [_name_of(line) for line in lines if line and not line.startswith(("#", "!"))]
+
+
+def _toml_names(text: str) -> list[str]:
+    """The locks of dnf5; a package of which single versions are kept out alone may change."""
+    names = []
+    for table in _TOML_PACKAGE.split(text)[1:]:
+        kept_out = set(_TOML_COMPARATOR.findall(table)) == {"!="}
+        names += [] if kept_out else _TOML_NAME.findall(table)[:1]
+    return names
 
 
 def _zypper_names(text: str) -> list[str]:

@@ -76,6 +76,12 @@ def test_a_database_that_is_not_there_is_no_empty_one():
         dpkg_packages(RecordedHost({}))
 
 
+@pytest.mark.parametrize("text", ["", "\n\n", "Status: install ok installed\n"])
+def test_a_database_that_names_no_package_is_no_node_without_rocm_f19(text):
+    with pytest.raises(ParseError, match="it names no package at all"):
+        dpkg_packages(dpkg(text))
+
+
 @given(st.text(max_size=300))
 def test_no_database_upsets_the_reader(text):
     with contextlib.suppress(FleetError):

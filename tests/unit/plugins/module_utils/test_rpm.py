@@ -59,13 +59,13 @@ def test_two_architectures_of_a_package_are_one_package():
     "out, rc, err",
     [("", 1, "rpm: cannot open"), (CORE, 0, "error: rpmdbNextIterator: skipping h#"), (CORE, 139, "")],
 )
-def test_a_database_that_rpm_complains_of_is_no_list(out, rc, err):
+def test_a_database_that_rpm_complains_of_is_no_list_f19(out, rc, err):
     with pytest.raises(CommandFailed, match="rpmdb --verifydb"):
         query(answers(out, rc, err))
 
 
 @pytest.mark.parametrize("out", ["", "\n\n", "rocm-core\n", "rocm-core\t0:1-1\tx86_64\n", "a\tb\tc\td\n", CORE + "x"])
-def test_an_answer_of_another_form_is_refused_as_a_whole(out):
+def test_an_answer_of_another_form_or_none_is_refused_as_a_whole_f19(out):
     with pytest.raises(ParseError):
         query(answers(out))
 

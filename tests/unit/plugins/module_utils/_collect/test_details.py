@@ -67,7 +67,7 @@ def test_a_tree_that_cannot_be_read_is_null_with_its_error():
         def list(self, path):
             raise FleetError(path, "OSError: EIO")
 
-    facts = registry.gather(Broken({"files": {"/var/lib/dpkg/status": ""}}), ["driver"])
+    facts = registry.gather(Broken({"files": {"/var/lib/dpkg/status": "Package: dpkg\nVersion: 1.21\n"}}), ["driver"])
     assert facts["driver"] is None
     assert facts["problems"][0]["reason"] == "OSError: EIO"
 

@@ -113,6 +113,29 @@ def test_locks_are_told_by_name(path, text, names):
     assert of(yum.locks, {path: text}) == (names, [])
 
 
+DNF5 = """version = "1.0"
+[[packages]]
+name = "rocm-core"
+[[packages.conditions]]
+key = "evr"
+comparator = "{}"
+value = "6.4.1.60401-83.el9"
+"""
+
+
+@pytest.mark.parametrize(
+    "path, text, names",
+    [
+        (LOCK, "rocm-core-0:6.4.1.60401-83.el9.*\n!rocm-core-0:6.4.2*\n", ["rocm-core"]),
+        ("/etc/dnf/versionlock.toml", DNF5.format("="), ["rocm-core"]),
+        (LOCK, "!rocm-core-0:6.4.2*\n", []),
+        ("/etc/dnf/versionlock.toml", DNF5.format("!="), []),
+    ],
+)
+def test_the_locks_of_dnf4_and_dnf5_are_told_alike_and_one_kept_out_version_is_no_lock_f13(path, text, names):
+    assert of(yum.locks, {path: text}) == (names, [])
+
+
 def test_locks_of_a_plugin_that_is_switched_off_hold_nothing():
     files = {LOCK: "rocm-core-0:6.4.1.60401-83.el9.*\n", LOCK.replace(".list", ".conf"): "[main]\nenabled = 0\n"}
     assert of(yum.locks, files) == ([], [])

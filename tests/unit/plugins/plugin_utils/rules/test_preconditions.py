@@ -52,6 +52,13 @@ def test_one_precondition_decides_or_is_told(tmp_path, path, value, rule, kind):
     assert said(record, rule)[0]["fix"]
 
 
+@pytest.mark.parametrize("manager", ["dnf", "zypper"])
+def test_a_node_whose_package_manager_no_rollout_drives_is_refused_before_its_drain_f13_f15(tmp_path, manager):
+    record = judged(tmp_path, ("rocm.manager", manager))
+    assert (record["class"], verdicts(record, "packages.manager")) == ("blocked", ["fail"])
+    assert said(record, "packages.manager")[0]["fix"] == "change this node by hand"
+
+
 @pytest.mark.parametrize("path", ["driver.build", "rocm.manager"])
 def test_what_a_change_needs_is_not_asked_where_nothing_changes(tmp_path, path):
     assert judged(tmp_path, (path, None), node=seen)["class"] == "at_target"
