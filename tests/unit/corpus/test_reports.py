@@ -1,0 +1,45 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every report of a rollout that went wrong elsewhere has a test that is named after it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from ansible_collections.fleetops.instinct.tests.unit.architecture.sources import ROOT
+from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import folder
+
+# Reports that ask for nothing that can be tested here, and why.
+WITHOUT_A_TEST: dict[str, str] = {}
+NAMED = re.compile(r"^\s*(?:(?:async )?def )?(\w+)[(:]", re.MULTILINE)
+OPEN_CLASSES = ("f",)
+
+
+def reports() -> list[str]:
+    """Ids of the reports beside the checkout."""
+    place = folder()
+    path = place.parent / "bugs" / "reports.yaml" if place else None
+    if path is None or not path.is_file():
+        pytest.skip("no reports beside the checkout (../shared/bugs); the tests that are named after them stand alone")
+    rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [row["id"] for row in rows if row["class"] in OPEN_CLASSES]
+
+
+def named_ids() -> set[str]:
+    """Ids in the names of tests, and of the cases of a table of tests."""
+    files = [path for kind in ("test_*.py", "*cases*.yml") for path in (ROOT / "tests").rglob(kind)]
+    names = [name for path in files for name in NAMED.findall(path.read_text(encoding="utf-8"))]
+    return {found.upper() for name in names for found in re.findall(r"_([a-i][0-9]{2})(?=_|$)", name)}
+
+
+def test_every_report_of_a_rollout_has_a_test_that_is_named_after_it():
+    missing = set(reports()) - named_ids() - WITHOUT_A_TEST.keys()
+    assert sorted(missing) == []
+
+
+def test_no_reason_is_left_over():
+    assert WITHOUT_A_TEST.keys() - set(reports()) | WITHOUT_A_TEST.keys() & named_ids() == set()
