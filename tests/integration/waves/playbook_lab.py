@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -116,13 +117,16 @@ class Lab:
         path = self.nodes / name / "node.json"
         path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **values}), encoding="utf-8")
 
-    def play(self, name: str, *words: str, **variables: Any) -> Run:
-        """Run a playbook by its full name; variables become ``-e``."""
+    def play(self, name: str, *words: str, before: Sequence[str] = (), **variables: Any) -> Run:
+        """Run a playbook by its full name; variables become ``-e``.
+
+        :param before: a command that is given the whole command as its last words.
+        """
         given = json.dumps({"fleet_dir": str(self.records), **variables})
         program = str(Path(sys.executable).with_name("ansible-playbook"))
         command = [program, f"fleetops.instinct.{name}", "-i", "hosts.yml", "-e", given, *words]
         done = subprocess.run(
-            command,
+            [*before, *command],
             cwd=self.folder,
             env=self._environment(),
             check=False,

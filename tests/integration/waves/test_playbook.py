@@ -35,3 +35,10 @@ def test_the_upgrade_does_with_a_bad_node_what_the_table_says(lab, name):
     run = playbook_lab.play_case(lab, CASES[name])
     assert playbook_lab.observe(lab, run) == wanted(CASES[name]), run.output
     assert "Traceback" not in run.output
+
+
+def test_a_rehearsal_ends_well_tells_what_would_change_and_changes_nothing_f17(lab):
+    run = lab.play("upgrade", "--check", "--diff", target=lab.target, policy=playbook_lab.POLICY)
+    assert run.rc == 0, run.output
+    assert lab.whose({"snapshot", "settings", "change"}) == ""
+    assert lab.ledger() is None

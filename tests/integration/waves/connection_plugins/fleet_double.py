@@ -40,7 +40,9 @@ def step_of(module: str, args: dict) -> str:
         return "activity" if args["gather_subset"] == ["activity"] else "look"
     if args.get("snapshot"):
         return "restore_settings" if module == "kernel_settings" else "restore"
-    return "rehearse" if args["_ansible_check_mode"] else STEPS[module]
+    if args["_ansible_check_mode"]:
+        return "rehearse" if module == "rocm_release" else f"rehearse_{STEPS[module]}"
+    return STEPS[module]
 
 
 class Node:
@@ -68,17 +70,18 @@ class Node:
             raise AnsibleConnectionFailure("no route to host")
         if fault and fault["do"] == "fail":
             return {"failed": True, "msg": f"{step} failed, as the case wants it"}
-        return self._done(step, "sick" if fault else self.now["is"])
+        if step == "look":
+            seen = (self.folder / f"{'sick' if fault else self.now['is']}.json").read_text(encoding="utf-8")
+            as_it_is = {"ansible_facts": {"instinct": json.loads(seen)}}
+            return {"changed": False, **({"facts": seen} if args.get("as_text") else as_it_is)}
+        return self._done(step)
 
-    def _done(self, step: str, facts: str) -> dict:
+    def _done(self, step: str) -> dict:
         if step in ("change", "restore"):
             self.keep(**{"is": "new" if step == "change" else "old"})
         if step == "activity":
             return {"changed": False, "ansible_facts": {"instinct": {"holders": []}}}
-        if step == "look":
-            seen = json.loads((self.folder / f"{facts}.json").read_text(encoding="utf-8"))
-            return {"changed": False, "ansible_facts": {"instinct": seen}}
-        if step == "snapshot":
+        if step.endswith("snapshot"):
             return {"changed": True, "snapshot": {"schema": 1, "packages": {}, "rollback": {"ready": True, "why": []}}}
         return {"changed": True, "reboot_required": self.now["reboots"] and "settings" not in step}
 
