@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records, recovery
 
 # Ansible loads this file before it starts its workers: what is read now is there in each of them.
 look.prepare()
@@ -57,7 +57,7 @@ class ActionModule(action.FleetAction):
             record = look.unread_record(node, why, **about)
         else:
             by = look.basis(args, overlay=args["phase"] != "verify_old")
-            record = look.judged(node, facts, by, **about)
+            record = look.judged(node, facts, by, **about) | look.of_controller(facts, recovery.own_boot_id())
         if args["phase"] == "audit":
             records.write_record(args["fleet_dir"], record)
             if facts is not None:
@@ -68,11 +68,11 @@ class ActionModule(action.FleetAction):
     def _facts(self, subsets: list[str], task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         answer = self._execute_module(
             module_name="fleetops.instinct.node_facts",
-            module_args={"gather_subset": subsets},
+            module_args={"gather_subset": subsets, "as_text": True},
             task_vars=task_vars,
             wrap_async=False,
         )
         if answer.get("failed"):
             return None, look.why_no_facts(answer)
-        facts = action.plain(answer.get("ansible_facts", {}).get("instinct"))
-        return (facts, "") if isinstance(facts, dict) else (None, "the facts module returned no facts")
+        facts = look.facts_in(answer)
+        return facts, "" if facts is not None else "the facts module returned no facts"
