@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, eta, report, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
+    action,
+    closing,
+    eta,
+    report,
+    rollout,
+    standing_orders,
+)
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 
 class ActionModule(action.FleetAction):
@@ -31,11 +39,14 @@ class ActionModule(action.FleetAction):
             progress = eta.progress(plan, nodes, events, action.now())
             shape = {"colour": self.colour(), "width": self.width()}
             self.say(report.rollout_report(plan, nodes, outcome, **shape, progress=progress))
+        standing = Ledger.open(rollout.ledger_path(directory)).standing(rollout.mode_of(events) == "rollback")
+        if standing:
+            self.say(f"The rollout was {standing_orders.words(standing)}")
         page = closing.write(directory, told)
         self.say(f"Report: {page}")
         if args["must_be_clean"]:
             closing.give_back(directory, action.owner())
-        result: dict[str, Any] = {"changed": False, "outcome": outcome, "report": str(page)}
+        result: dict[str, Any] = {"changed": False, "outcome": outcome, "standing": standing, "report": str(page)}
         if args["must_be_clean"] and not outcome["clean"]:
             missing = outcome["lost"] + outcome["unfinished"]
             named = "; ".join(f"{row['node']} {row['state']}: {row['why'] or 'no reason given'}" for row in missing[:5])

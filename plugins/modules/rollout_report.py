@@ -49,6 +49,12 @@ outcome:
     - Whether the rollout is clean, how many nodes are in each state, which are lost and which are unfinished.
   returned: always
   type: dict
+standing:
+  description:
+    - The order of an operator that stands (C(id), C(order), C(by), C(at), C(reason)); null for none. Where a rollback
+      is what began last, only what was ordered since.
+  returned: always
+  type: dict
 report:
   description: The path of the HTML report.
   returned: always
