@@ -41,7 +41,7 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
 
     :param find: the records of this run for the nodes of a list.
     :raises FleetError: an order to pause or abort stands, an input of the plan changed, a node that it needs does not
-        answer or fell ill.
+        answer, fell ill or is this machine.
     """
     plan, members = load_plan(args["plan"]), args["nodes"]
     directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
@@ -52,6 +52,7 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     waves = rollout.upgrade_waves(plan, nodes, members)
     found = find(rollout.untouched(plan, nodes, members))
     refusals.refuse_unreachable(plan, found)
+    refusals.refuse_controller(plan, found)
     host_variables.refuse_moved(plan, hostvars, found)
     refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
     refusals.refuse_sick(plan, find(rollout.in_service(nodes, members)))

@@ -33,6 +33,21 @@ def refuse_unreachable(plan: Mapping[str, Any], records: Mapping[str, Mapping[st
         )
 
 
+def refuse_controller(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse to begin while the machine that this runs on is among the nodes: it would reboot itself half way.
+
+    :raises FleetError: naming the node and the ways out.
+    """
+    own = [node for node, record in records.items() if record.get("is_controller")]
+    if own:
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"{', '.join(own)} is the machine that this runs on, by its boot id",
+            "nodes other than the controller",
+            f"run it from a machine that is not in the plan, or leave this one out: --limit 'all:!{':!'.join(own)}'",
+        )
+
+
 def refuse_sick(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse to go on while a node that this rollout put into service is not at the target any more, or is not healthy.
 

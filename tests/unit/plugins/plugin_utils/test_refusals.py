@@ -19,6 +19,13 @@ def test_an_unreachable_node_is_named_before_anything_is_touched():
         refusals.refuse_unreachable({"plan_id": "abc"}, records)
 
 
+def test_the_machine_that_the_rollout_runs_on_is_refused_before_anything_is_touched_f24():
+    records = {"g01": {"reachable": True}, "head01": {"reachable": True, "is_controller": True}}
+    with pytest.raises(FleetError, match=r"head01 is the machine that this runs on.*--limit 'all:!head01'"):
+        refusals.refuse_controller({"plan_id": "abc"}, records)
+    refusals.refuse_controller({"plan_id": "abc"}, {"g01": records["g01"]})
+
+
 def test_rollback_of_nodes_that_were_never_in_it_is_refused():
     with pytest.raises(FleetError, match="none of these nodes is part of it: x1"):
         refusals.refuse_strangers({"plan_id": "abc", "nodes": {"g01": {}}}, ["x1"])
