@@ -14,7 +14,8 @@ author: fleetops.instinct contributors (@fleetops)
 description:
   - Reads the ledger and fails, on every host of the wave and before anything is touched, when the failure budget is
     spent, a canary was lost, a capacity floor would break, no maintenance window of the policy is open, an
-    order to pause or abort stands, or another controller has taken over. The ledger keeps a refusal as a note.
+    order to pause or abort stands, an alert gate of the policy is firing or cannot be told, or another controller has
+    taken over. The ledger keeps a refusal as a note.
   - A node of an earlier wave without an end counts as lost, so an unreachable node stops the next wave.
   - Where the policy undoes losses by itself (C(automatic_rollback) V(wave) or V(rollout)), a wave refused for them does
     not fail here. C(fleet_node.stopped) is true then, and the plays that follow undo what was done and fail the run.

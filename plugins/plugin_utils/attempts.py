@@ -14,7 +14,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Le
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger_schema import LedgerError
 
 SPENT = states.TERMINAL | states.LOST
-MOST_EVENTS = 20_000  # of the newest rollouts: some thousand nodes tell enough, and are read in a blink
+MOST_EVENTS = 10_000  # of the newest rollouts: some hundred nodes tell enough, and are read in a blink
 
 
 def is_spent(fleet_dir: str, plan_id: str) -> bool:
