@@ -218,6 +218,12 @@ def bench(session: nox.Session) -> list[str]:
     return ["tests/bench/audit.py", *session.posargs]
 
 
+@program("crash")
+def crash(session: nox.Session) -> list[str]:
+    """The whole crash matrix: a controller that dies at every write of a rollout, a node without power at every step."""
+    return ["tests/integration/crash/matrix.py", *session.posargs]
+
+
 @program("docs")
 def docs(session: nox.Session) -> list[str]:
     """The generated part of the documentation, made again."""
