@@ -220,7 +220,7 @@ def bench(session: nox.Session) -> list[str]:
 
 @program("crash")
 def crash(session: nox.Session) -> list[str]:
-    """The whole crash matrix: a controller that dies at every write of a rollout, a node without power at every step."""
+    """The whole crash matrix: a controller that dies at every write of a rollout, a node without power at each step."""
     return ["tests/integration/crash/matrix.py", *session.posargs]
 
 
