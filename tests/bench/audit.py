@@ -93,7 +93,7 @@ def fleet(inventory: str | None) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure and print, then the other benches: facts, report of 2,000 nodes, planner, ledger. Fail above a limit."""
+    """Measure and print, then the other benches: facts, report, planner, ledger, resume. Fail above a limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("inventory", nargs="?")
     parser.add_argument("--target", type=Path, help="default: target-7.0.2.yml beside the inventory")
@@ -103,7 +103,7 @@ def main() -> None:
         target = (options.target or Path(inventory).parent / "target-7.0.2.yml").resolve()
         times = measure(commands(inventory, target, scratch), options.rounds)
         print(table(times), flush=True)
-    names = ("node_facts.py", "report.py", "plan_10000.py", "ledger.py")
+    names = ("node_facts.py", "report.py", "plan_10000.py", "ledger.py", "resume.py")
     others = [subprocess.call([sys.executable, str(HERE / name)]) for name in names]
     sys.exit(max(*others, ratio(times, "whole audit", "ansible -m ping") > LIMIT))
 
