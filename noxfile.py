@@ -214,7 +214,7 @@ def demo(session: nox.Session) -> list[str]:
 
 @program("bench")
 def bench(session: nox.Session) -> list[str]:
-    """The audit beside a ping and beside fourteen commands, and the planner at 10,000 nodes."""
+    """The audit and a finished rollout beside a ping, and the planner at 10,000 nodes."""
     return ["tests/bench/audit.py", *session.posargs]
 
 
