@@ -135,7 +135,7 @@ class Bios:
     def switched_off(self) -> list[str]:
         """The neutral names of settings that are off and that the node's kernel can tell: smt, iommu and so on."""
         values = self.before or self.applied
-        return [row["neutral"] for row in self.data["attributes"] if values[row["name"]] == row.get("off")]
+        return [row["neutral"] for row in self.data["attributes"] if values[row["name"]] == row.get("disabled_by")]
 
     def registry(self) -> dict[str, Any]:
         """The RegistryEntries of the attribute registry."""

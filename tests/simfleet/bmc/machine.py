@@ -59,6 +59,7 @@ class Bmc:
         self.host_power, self.booted_at, self.boots = "On", -1e9, 0
         self.boot_override = {"BootSourceOverrideEnabled": "Disabled", "BootSourceOverrideTarget": "None"}
         self.push_targets: list[str] = []
+        self.push_apply_time: str | None = None  # what a PATCH of HttpPushUriOptions asked for
         self.reachable, self.last_reset, self.restarts = True, stamp(), 0
         self.on_change: Callable[[Bmc], None] = lambda bmc: None
         self.exchanges: list[tuple[str, str, int]] = []

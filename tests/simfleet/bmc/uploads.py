@@ -76,7 +76,8 @@ def plain(bmc: Bmc, request: Request) -> Response:
     _enabled(bmc)
     if request.headers.get("content-type", "").startswith(("application/json", "multipart/")):
         raise Refused(415, "SimBmc.1.0.NoOctets", text="application/octet-stream is wanted")
-    return _taken(bmc, accept(bmc, Push(request.body, list(bmc.push_targets), None, "http_push")))
+    push = Push(request.body, list(bmc.push_targets), views_update.push_apply_time(bmc), "http_push")
+    return _taken(bmc, accept(bmc, push))
 
 
 def change_service(bmc: Bmc, request: Request) -> Response:
@@ -86,6 +87,9 @@ def change_service(bmc: Bmc, request: Request) -> Response:
     for key in data:
         if key not in ("HttpPushUriTargets", "HttpPushUriTargetsBusy", "HttpPushUriOptions"):
             raise Refused(400, "PropertyUnknown", key)
+    if "HttpPushUriOptions" in data:
+        wanted = {"@Redfish.OperationApplyTime": data["HttpPushUriOptions"]["HttpPushUriApplyTime"]["ApplyTime"]}
+        bmc.push_apply_time = _apply_time(bmc, wanted)
     if "HttpPushUriTargets" in data:
         bmc.push_targets = _targets({"Targets": data["HttpPushUriTargets"]})
     return Response(200, views_update.update_service(bmc))

@@ -35,6 +35,12 @@ def apply_times(bmc: Bmc) -> list[str]:
     return [] if "operation_apply_time_refused" in bmc.quirks else list(bmc.profile["update"]["apply_times"])
 
 
+def push_apply_time(bmc: Bmc) -> str | None:
+    """When a plain push is applied; None where the service does not say."""
+    times = apply_times(bmc) or (["Immediate"] if "http_push_only" in bmc.quirks else [])
+    return bmc.push_apply_time or (times[0] if times else None)
+
+
 def update_service(bmc: Bmc) -> Body:
     """UpdateService."""
     path, ways, times = "/redfish/v1/UpdateService", offers(bmc), apply_times(bmc)
@@ -47,10 +53,9 @@ def update_service(bmc: Bmc) -> Body:
             "HttpPushUriTargets": bmc.push_targets,
             "HttpPushUriTargetsBusy": False,
         }
-        if times:
-            more["HttpPushUriOptions"] = {"HttpPushUriApplyTime": {"ApplyTime": times[0]}}
-        elif "http_push_only" in bmc.quirks:
-            more["HttpPushUriOptions"] = {"HttpPushUriApplyTime": {"ApplyTime": "Immediate"}}
+        when = push_apply_time(bmc)
+        if when:
+            more["HttpPushUriOptions"] = {"HttpPushUriApplyTime": {"ApplyTime": when}}
     if times and ways["multipart"]:
         more["MultipartHttpPushUri@Redfish.OperationApplyTimeSupport"] = {
             "@odata.type": "#Settings.v1_3_5.OperationApplyTimeSupport", "SupportedValues": times,
