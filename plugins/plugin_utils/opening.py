@@ -54,6 +54,7 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     refusals.refuse_unreachable(plan, found)
     refusals.refuse_controller(plan, found)
     host_variables.refuse_moved(plan, hostvars, found)
+    refusals.refuse_other_racks(plan, found)
     refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
     refusals.refuse_sick(plan, find(rollout.in_service(nodes, members)))
     others = [node for node in members if node in plan["at_target"]]

@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import first_reason
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import few
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.waves import least_in_service, room
 
 FIT = ("at_target", "may_move")
@@ -45,6 +46,29 @@ def refuse_controller(plan: Mapping[str, Any], records: Mapping[str, Mapping[str
             f"{', '.join(own)} is the machine that this runs on, by its boot id",
             "nodes other than the controller",
             f"run it from a machine that is not in the plan, or leave this one out: --limit 'all:!{':!'.join(own)}'",
+        )
+
+
+def refuse_other_racks(plan: Mapping[str, Any], records: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a plan that goes by racks for nodes that stand in another one by now.
+
+    :param records: fresh ones, of nodes of the plan: the audit keeps the rack.
+    :raises FleetError: naming the first nodes, where they stood and where they stand.
+    """
+    if limits.RACK not in limits.variables(plan["policy"]):
+        return
+    both = {node: (plan["nodes"][node]["rack"], record.get("rack")) for node, record in records.items()}
+    moved = [
+        f"{node} was in {was or 'no rack'} and is in {now or 'none'}"
+        for node, (was, now) in both.items()
+        if was != now
+    ]
+    if moved:
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"changed in the inventory since it was made: {few(moved)}",
+            "the racks that it was made from",
+            "make a new plan and look at it; in this one the wrong nodes would be down together",
         )
 
 

@@ -71,3 +71,17 @@ def test_waves_that_the_floor_has_room_for_go_on():
     out = {"x1": {"class": "unhealthy", "product": "MI300X"}, "y1": {"class": "unknown", "product": "MI210"}}
     refusals.refuse_below_floor(FLOOR, [["g01"]], out)
     refusals.refuse_below_floor(FLOOR, [["g01", "g02", "g03"]], {"x1": {"class": "at_target", "product": "MI300X"}})
+
+
+RACKS = {"plan_id": "abc", "policy": {}, "nodes": {"g1": {"rack": "r1"}, "g2": {"rack": None}}}
+
+
+def test_a_node_that_stands_in_another_rack_by_now_refuses_the_plan():
+    seen = {"g1": {"rack": "r2"}, "g2": {"rack": "r1"}}
+    with pytest.raises(FleetError, match="g1 was in r1 and is in r2, g2 was in no rack and is in r1; wanted"):
+        refusals.refuse_other_racks(RACKS, seen)
+
+
+@pytest.mark.parametrize(("policy", "rack"), [({}, "r1"), ({"failure_domain": "none"}, "r2")])
+def test_nodes_that_stand_where_they_stood_and_plans_that_go_by_no_racks_are_followed(policy, rack):
+    refusals.refuse_other_racks({**RACKS, "policy": policy}, {"g1": {"rack": rack}, "g2": {}})
