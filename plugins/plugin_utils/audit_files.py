@@ -44,7 +44,7 @@ def write(result: Mapping[str, Any], where: Mapping[str, str]) -> None:
     :raises RecordError: naming the file that cannot be written.
     """
     for form, path in where.items():
-        records.write_text(path, render(result, form))
+        records.write_text(path, render(result, form), durable=False)
 
 
 def write_end(ended: Mapping[str, Any], where: Mapping[str, str]) -> None:

@@ -31,6 +31,11 @@ def write_json(path: str | os.PathLike[str], value: Any, durable: bool = True) -
 
 
 def write_text(path: str | os.PathLike[str], text: str, durable: bool = True, mode: int = 0o644) -> None:
+    """As :func:`write_bytes`, for text in UTF-8."""
+    write_bytes(path, text.encode("utf-8", "surrogatepass"), durable, mode)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes, durable: bool = True, mode: int = 0o644) -> None:
     """Replace a file: a reader sees the old file or the new one, never half of it.
 
     :param durable: wait until the disk has it; not needed for what the next audit writes anyway.
@@ -41,7 +46,7 @@ def write_text(path: str | os.PathLike[str], text: str, durable: bool = True, mo
         os.makedirs(folder, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".fleetops-", dir=folder)
         with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8", "surrogatepass"))
+            stream.write(content)
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())

@@ -9,18 +9,17 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import CLASSES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.packed import in_script, pack
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.problems import KINDS, Problem, problems
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.templates import HERE, environment
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import clean, plural
 
-HERE = Path(__file__).parent
 SHOWN = {"in_the_way": 25, "to_change": 8, "advice": 12, "waived": 8}
 RACKS, BARS, NAMES = 12, 10, 40
 UNFIT = CLASSES[:3]
@@ -72,9 +71,7 @@ def codes(summary: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _template() -> Template:
-    env = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    env = environment()
     env.filters.update(clean=clean, plural=plural, words=lambda name: clean(name).replace("_", " "))
     env.globals.update(names_shown=NAMES)
     return env.get_template("audit.html.j2")

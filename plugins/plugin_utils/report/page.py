@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.limits import RACK
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import timeline
@@ -25,6 +24,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rollout i
     verdict_tone,
     wave_rows,
 )
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.templates import environment
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import (
     NO_REASON,
     by_node,
@@ -86,8 +86,7 @@ def as_json(
 
 @lru_cache(maxsize=1)
 def _template() -> Template:
-    loader = FileSystemLoader(Path(__file__).parent)
-    env = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env = environment()
     env.filters.update(duration=duration, clean=clean, tone=tone, state=lambda name: str(name).replace("_", " "))
     return env.get_template("page.html.j2")
 
