@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import nearest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import few
 
 _SHOWN = 5
 Values = dict[str, dict[str, str]]
@@ -64,6 +65,30 @@ def refuse_moved(plan: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, An
             f"changed in the inventory since it was made: {'; '.join(moved[:_SHOWN])}{more}",
             "the host variables that it was made from",
             "make a new plan and look at it; in this one the wrong nodes would be down together",
+        )
+
+
+def refuse_other_nodes(
+    plan: Mapping[str, Any], hosts: Container[str], planned: Iterable[str], members: Iterable[str]
+) -> None:
+    """Refuse a plan where the inventory has lost a node that is still to be moved, or the fleet has one more.
+
+    :param hosts: every host of the inventory, also those that a limit leaves out.
+    :param planned: the nodes of the plan that no run has touched yet.
+    :param members: the nodes of this run.
+    :raises FleetError: naming the nodes and the ways out.
+    """
+    known = {*plan["nodes"], *plan["at_target"], *(row["node"] for row in plan["excluded"])}
+    gone, new = [node for node in planned if node not in hosts], [node for node in members if node not in known]
+    seen = [f"not in the inventory any more: {few(gone)}"] if gone else []
+    seen += [f"new in the fleet: {few(new)}"] if new else []
+    if seen:
+        leave_out = f", or leave them out: --limit '{':'.join(['all', *(f'!{node}' for node in new)])}'"
+        raise FleetError(
+            f"plan {plan['plan_id']}",
+            f"the inventory has changed since it was made; {'; '.join(seen)}",
+            "the nodes that it was made for",
+            "make a new plan and look at it" + (leave_out if new and not gone else ""),
         )
 
 

@@ -50,6 +50,7 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
         standing = Ledger.open(rollout.ledger_path(directory)).standing()
         orders.refuse_standing(standing, f"upgrade {plan['plan_id']}")
     waves = rollout.upgrade_waves(plan, nodes, members)
+    host_variables.refuse_other_nodes(plan, hostvars, rollout.untouched(plan, nodes, plan["nodes"]), members)
     found = find(rollout.untouched(plan, nodes, members))
     refusals.refuse_unreachable(plan, found)
     refusals.refuse_controller(plan, found)
