@@ -26,6 +26,7 @@ from ansible_collections.fleetops.instinct.tests.integration.conftest import TES
 
 HERE = Path(__file__).resolve().parent
 FLEET = TESTS / "fleets" / "crash.yml"
+OLD = "6.4.4"  # the ROCm of the fleet
 NODES = ("g01", "g02", "g03", "g04")
 POLICY = {
     "soak_seconds": 0,
@@ -196,15 +197,18 @@ class Lab(Operator):
             found[name] = json.loads(text) if text else None
         return found
 
-    def faults_of_the_story(self) -> list[str]:
-        """What is wrong with the ledger and with what is kept beside it, whatever the rollout has come to."""
-        path = self.rollout() / "ledger.sqlite"
-        found = Ledger.verify(path)
-        for name in NODES:
-            kept = self.rollout() / "before" / f"{name}.json"
-            first = json.loads(kept.read_text(encoding="utf-8"))["node"]["boot_id"] if kept.exists() else None
-            if first not in (None, self.first_boots[name]):
-                found.append(f"{name}: the facts from before the change are of a later boot")
+    def faults_of_the_story(self, first_boots: bool = True) -> list[str]:
+        """What is wrong with the ledger and with what is kept beside it, whatever the rollout has come to.
+
+        :param first_boots: whether each node was in its first boot when it was first looked at.
+        """
+        found = Ledger.verify(self.rollout() / "ledger.sqlite")
+        for path in (self.rollout() / "before").glob("*.json"):
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            if facts["rocm"]["active"] != OLD:
+                found.append(f"{path.stem}: the facts from before the change are of a node that was changed")
+            if first_boots and facts["node"]["boot_id"] != self.first_boots[path.stem]:
+                found.append(f"{path.stem}: the facts from before the change are of a later boot")
         held = self.query("SELECT expires_at FROM lease")
         return found + ([f"the lease is not given back: {held}"] if held != [(0.0,)] else [])
 

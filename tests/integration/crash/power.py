@@ -65,7 +65,7 @@ def faults_after_a_cut(lab: Lab, cut: Cut, before: End, undisturbed: End) -> lis
     ends = [f"{name} is {state} in the end: {lab.reasons()[name]}" for name, state in lab.states().items()
             if state != "in_service"]  # fmt: skip
     said = [f"said Traceback: {run.text[-1500:]}" for run in runs if "Traceback" in run.text]
-    return found + ends + said + lab.faults_of_the_story() + _faults_of_nodes(lab, before, undisturbed)
+    return found + ends + said + lab.faults_of_the_story(first_boots=False) + _faults_of_nodes(lab, before, undisturbed)
 
 
 def _orders(states: dict[str, str]) -> dict[str, list[str]]:
