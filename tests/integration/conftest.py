@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-NEEDS = ("mmdebstrap", "unshare", "apt-ftparchive", "dpkg-deb", "gpg", "ssh")
+NEEDS = ("mmdebstrap", "unshare", "apt-ftparchive", "dpkg-deb", "gpg", "openssl", "ssh")
 POLICY = {"soak_seconds": 1, "reboot_timeout_seconds": 60, "capacity_floor_percent": 25, "drain_timeout_seconds": 2}
 # Everything that a playbook could touch on a node; the session's own traces (log, home, temporary files) are not.
 FINGERPRINT = (

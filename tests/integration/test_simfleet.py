@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 TESTS = Path(__file__).parents[1]
-NEEDS = ("mmdebstrap", "unshare", "apt-ftparchive", "dpkg-deb", "gpg", "ssh")
+NEEDS = ("mmdebstrap", "unshare", "apt-ftparchive", "dpkg-deb", "gpg", "openssl", "ssh")
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root"),
     pytest.mark.skipif(any(shutil.which(name) is None for name in NEEDS), reason=f"needs {', '.join(NEEDS)}"),

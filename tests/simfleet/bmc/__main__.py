@@ -24,7 +24,7 @@ def _given() -> list[tuple[BmcSpec, str]]:
 def _alone(args: argparse.Namespace) -> list[tuple[BmcSpec, str]]:
     """So many BMCs by the names n001, n002 and so on, the makers in turn unless one is named; with an inventory."""
     rows, hosts = [], {}
-    for number in range(1, args.count + 1):
+    for number in range(args.first, args.first + args.count):
         name = f"n{number:03d}"
         profile = args.profile or PROFILES[number % len(PROFILES)]
         address = address_of(args.base, number)
@@ -41,6 +41,7 @@ def main() -> int:
     parser.add_argument("--state", type=Path, required=True, help="credentials, CA, logs and control socket go here")
     parser.add_argument("--for-fleet", action="store_true", help="the supervisor of a fleet gives the BMCs as JSON")
     parser.add_argument("--count", type=int, default=4)
+    parser.add_argument("--first", type=int, default=1, help="the number of the first")
     parser.add_argument("--base", type=int, default=41, help="addresses 127.1.BASE.N")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--profile", choices=PROFILES)
