@@ -59,8 +59,12 @@ class Host:
     def read_bytes(self, path: str) -> bytes:
         """Whole content of a file."""
         try:
-            with open(path, "rb") as handle:
-                return handle.read()
+            # A node has a thousand small files: without Python's buffers each costs half.
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                return b"".join(iter(lambda: os.read(handle, _CHUNK), b""))
+            finally:
+                os.close(handle)
         except OSError as error:
             raise _unreadable(path, error) from error
 
