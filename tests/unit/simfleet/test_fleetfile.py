@@ -48,6 +48,14 @@ def test_a_node_overrides_the_defaults() -> None:
     ]
 
 
+def test_a_bmc_follows_the_machine_and_what_the_file_says_of_it() -> None:
+    nodes = {"g01": {"product": "MI210", "bmc": {"quirks": ["slow_task"]}}, "g02": {"bmc": False}}
+    fleet = parse_fleet(_fleet(base=77, defaults={"bmc": {"latency": 0.02}}, nodes=nodes))
+    (spec, address) = fleet.bmcs()[0]
+    assert (spec.node, spec.profile, spec.latency, list(spec.quirks)) == ("g01", "idrac", 0.02, ["slow_task"])
+    assert (address, len(fleet.bmcs())) == ("127.1.77.1", 1)
+
+
 WRONG = {
     "a list in place of a mapping": ([], "fleet: saw list"),
     "an unknown key at the top": (_fleet(rack=1), "fleet.rack: unknown key; allowed are base"),
@@ -62,6 +70,11 @@ WRONG = {
     "an unknown release": (_fleet(defaults={"rocm": "9.9"}), "nodes.g01.rocm: saw '9.9'; allowed are 6.3.3"),
     "a release as a number": (_fleet(defaults={"driver": 6.4}), "nodes.g01.driver: saw 6.4"),
     "an address that cannot be": (_fleet(base=300), "base: saw 300; wanted a number from 1 to 254"),
+    "an unknown maker": (
+        _fleet(nodes={"g01": {"bmc": {"profile": "x"}}}),
+        "nodes.g01.bmc.profile: saw 'x'; allowed are",
+    ),
+    "an unknown quirk": (_fleet(defaults={"bmc": {"quirks": ["x"]}}), "nodes.g01.bmc.quirks: saw 'x'; known are"),
     "faults that are no list": (_fleet(faults={"g01": "x"}), "faults: saw dict, wanted a list"),
 }
 

@@ -184,3 +184,41 @@ def test_processors_are_amds_and_of_no_guest_whatever_the_fleet_runs_on() -> Non
     text = cpuinfo()
     assert text.count("vendor_id\t: AuthenticAMD\n") == text.count("processor\t: ") == CPUS
     assert "hypervisor" not in text
+
+
+def test_the_firmware_that_runs_shows_in_dmi_and_in_the_gpus() -> None:
+    view, plain = _view(), build_tree(_view())
+    view.firmware = {
+        "bios_version": "3.5",
+        "bios_date": "02/02/2025",
+        "vbios": "113-M3000100-103",
+        "bundle": "01.25.05.01",
+    }
+    tree = build_tree(view)
+    assert tree.files["devices/virtual/dmi/id/bios_version"] == "3.5\n"
+    assert _read(tree, view, 0, "vbios_version") == "113-M3000100-103\n"
+    changed = {name for name in ("smc", "sos", "mec") if _version(tree, view, name) != _version(plain, view, name)}
+    assert changed == {"smc", "sos"}
+
+
+def _version(tree: Tree, view: View, name: str) -> str | None:
+    return _read(tree, view, 0, f"fw_version/{name}_fw_version")
+
+
+@pytest.mark.parametrize(
+    "off, smt, boost, groups, states",
+    [((), "on", "1", True, 3), (("smt", "iommu", "global_cstate", "boost"), "off", "0", False, 2)],
+)
+def test_what_is_off_in_the_bios_is_off_in_the_kernel(
+    off: Any, smt: str, boost: str, groups: bool, states: int
+) -> None:
+    view = _view()
+    view.firmware = {"off": list(off)}
+    tree = build_tree(view)
+    cpu = "devices/system/cpu"
+    assert (tree.files[f"{cpu}/smt/control"], tree.files[f"{cpu}/cpufreq/boost"]) == (f"{smt}\n", f"{boost}\n")
+    assert any(path.startswith("kernel/iommu_groups") for path in tree.files) is groups
+    assert (
+        len([path for path in tree.files if path.startswith(f"{cpu}/cpu0/cpuidle/") and path.endswith("/name")])
+        == states
+    )

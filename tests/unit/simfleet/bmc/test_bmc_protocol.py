@@ -208,6 +208,13 @@ def test_every_open_report_of_firmware_has_its_quirk() -> None:
     assert set(by_report()) | set(NOT_HERE) == {f"B{number}" for number in CLASS_B.split()}
 
 
+def test_every_quirk_stands_on_the_page_of_the_simulated_fleet() -> None:
+    page = (Path(__file__).parents[3] / "simfleet/README.md").read_text(encoding="utf-8")
+    assert [
+        name for name, quirk in QUIRKS.items() if f"| `{name}` | {', '.join(quirk.reports) or '-'} |" not in page
+    ] == []
+
+
 @pytest.mark.parametrize("quirk", QUIRKS)
 def test_every_quirk_can_be_switched_on_at_every_maker(desk: Any, quirk: str) -> None:
     for profile in PROFILES:
