@@ -15,7 +15,6 @@ from ansible.errors import AnsibleError
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, reboot, reboots, recovery
 
-UNSHARED = "-o ControlMaster=no -o ControlPath=none"
 SSH_OPTIONS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
 
 
@@ -30,19 +29,24 @@ class ActionModule(action.FleetAction):
         "answers": {"type": "int", "default": 5},
         "policy": {"type": "dict"},
         "rollout": {"type": "dict"},
+        "order": {"type": "bool", "default": True},
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        name, policy, look = task_vars["inventory_hostname"], args["policy"] or {}, self._look(False)
+        name, policy = task_vars["inventory_hostname"], args["policy"] or {}
+        book, wishes = reboots.Book(args["rollout"], name), reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
+        order, port = functools.partial(self._order, name, args["command"]), functools.partial(self._port, task_vars)
+        seams = (self._look, order, port, self._journal, recovery.chosen(policy, name, book.recovering))
+        node = reboot.Node(name, *seams, time.monotonic, time.sleep)
+        if not args["order"]:
+            return {"changed": False, "rebooted": False} | ({} if self.checking else reboot.wait(node, wishes))
+        look = self._look(False)
         before = boot.check_before(name, look)
         boot.refuse_controller(name, self._connection.transport, before, recovery.own_boot_id())
         if self.checking:
             return {"changed": True, "rebooted": False, "boot_id_before": before.boot_id}
-        book, wishes = reboots.Book(args["rollout"], name), reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
         book.order(policy.get("max_reboots_per_node", reboots.MOST), before.boot_id, wishes.kernel or None)
-        order, port = functools.partial(self._order, name, args["command"]), functools.partial(self._port, task_vars)
-        seams = (self._look, order, port, self._journal, recovery.chosen(policy, name, book.recovering))
-        return {"changed": True, **reboot.reboot(reboot.Node(name, *seams, time.monotonic, time.sleep), look, wishes)}
+        return {"changed": True, **reboot.reboot(node, look, wishes)}
 
     def _run(self, command: str, sudoable: bool = False) -> tuple[int, str, str]:
         answer = self._low_level_execute_command(command, sudoable=sudoable)
@@ -50,23 +54,19 @@ class ActionModule(action.FleetAction):
 
     def _look(self, fresh: bool) -> boot.Look:
         try:
-            self._renew(fresh)
+            # a ControlPersist socket of before the reboot would hang until its own time-out
+            with contextlib.suppress(AnsibleError):
+                self._connection.reset()
+            if fresh and self._connection.transport == "ssh":
+                self._connection.set_option("ssh_args", recovery.unshared(self._connection.get_option("ssh_args")))
             answer = self._run(boot.READ)
             return boot.Look(boot.parse_boot(*answer), answer[-1])
         except (AnsibleError, FleetError) as error:
             return boot.Look(None, str(error).strip())
 
-    def _renew(self, fresh: bool) -> None:
-        # a ControlPersist socket of before the reboot would hang until its own time-out
-        with contextlib.suppress(AnsibleError):
-            self._connection.reset()
-        if fresh and self._connection.transport == "ssh":
-            self._connection.set_option("ssh_args", f"{UNSHARED} {self._connection.get_option('ssh_args') or ''}")
-
     def _order(self, name: str, command: str) -> None:
         with contextlib.suppress(AnsibleError):  # a node that goes down at once takes the connection with it
-            status, _output, error = self._run(command, sudoable=True)
-            boot.check_order(name, command, status, error)
+            boot.check_order(name, command, *self._run(command, sudoable=True))
 
     def _journal(self) -> list[str]:
         with contextlib.suppress(AnsibleError):

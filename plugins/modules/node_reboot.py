@@ -31,6 +31,12 @@ options:
         RV(fleetops.instinct.rocm_release#module:next_boot_kernel).
       - Where it is not given or empty, nothing is claimed of the kernel.
     type: str
+  order:
+    description:
+      - With V(false) nothing is ordered. The task waits until a node that may be in the middle of a reboot, since its
+        controller died, has answered O(answers) times in a row in one boot, whichever. Nothing is recovered then.
+    type: bool
+    default: true
   command:
     description: The command that orders the reboot.
     type: str
@@ -74,7 +80,7 @@ diagnosis:
       runs another kernel than the planned one. V(not_younger) is up for longer than the order is old.
     - V(flapping) answered in a new boot and never long enough. V(host_key_changed) answers with another host key.
       V(never_back) is silent to the end.
-  returned: always, but not in check mode
+  returned: failure, and when the node was rebooted
   type: str
 evidence:
   description: What a diagnosis other than V(rebooted) rests on.
@@ -100,20 +106,20 @@ recovered:
   returned: when the node was rebooted
   type: bool
 rebooted:
-  description: Whether the node was rebooted; false in check mode.
+  description: Whether the node was rebooted; false in check mode, and where nothing was ordered.
   returned: success
   type: bool
 boot_id_before:
   description: The boot id before the order.
-  returned: success
+  returned: when a reboot was ordered, or would be
   type: str
 boot_id:
   description: The boot id after it.
-  returned: when the node was rebooted
+  returned: success, but not in check mode
   type: str
 kernel:
   description: The kernel release after it.
-  returned: when the node was rebooted
+  returned: success, but not in check mode
   type: str
 elapsed_seconds:
   description: Seconds from the order to the answer.

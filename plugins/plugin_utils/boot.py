@@ -54,13 +54,13 @@ class Looks:
     """The looks at a node after the order: one answer is no proof that it stays, for a service manager that is still
     at work starts sshd anew.
 
-    :param before: the look in which the boot of before the order was seen.
+    :param before: the look in which the boot of before the order was seen; one without a boot where there was no order:
+        every boot is a new one then.
     :param wanted: how many answers of one new boot, in a row, mean that the node is back.
     """
 
     def __init__(self, before: Look, wanted: int) -> None:
-        assert before.boot is not None
-        self.before, self.wanted = before.boot, wanted
+        self.before, self.wanted = before.boot or Boot("", 0.0, ""), wanted
         # Where the key is not checked ssh only warns; a warning that was there all the time says nothing of the reboot.
         self._warned_before = before.key_changed
         self.new_boots: list[str] = []
@@ -148,13 +148,13 @@ def refuse_controller(node: str, transport: str, before: Boot, own_boot_id: str 
         raise NotRebooted("refused", node, seen, "another machine", "run the rollout from a machine that is not in it")
 
 
-def check_order(node: str, command: str, status: int, error: str) -> None:
+def check_order(node: str, command: str, status: int, output: str, error: str) -> None:
     """Refuse the answer of a node to the order to reboot; 128 and more, or 255, is a connection that went down with it.
 
     :raises NotRebooted: refused: the node said no.
     """
     if 0 < status < 128:
-        seen = f"{command!r} ended with status {status}: {error.strip()}"
+        seen = f"{command!r} ended with status {status}: {(error or output).strip()}"
         raise NotRebooted("refused", node, seen, "status 0", "see why the node refuses to reboot")
 
 
@@ -203,8 +203,8 @@ def not_back(node: str, looks: Looks, waited: float, port: bool | None) -> NotRe
     if looks.new_boots:
         return NotRebooted(
             "flapping", node,
-            f"a new boot answered ({len(looks.new_boots)} in all), but never {looks.wanted} times in a row within "
-            f"{waited:.0f} s of the reboot",
+            f"it answered now and then (boots seen: {len(looks.new_boots)}), but never {looks.wanted} times in a row "
+            f"within {waited:.0f} s",
             "SSH that stays", "look at its console: is sshd restarted, the network down, the node still starting?",
             facts,
         )  # fmt: skip
@@ -218,7 +218,7 @@ def not_back(node: str, looks: Looks, waited: float, port: bool | None) -> NotRe
             None: "whether its SSH port answers cannot be told from here"}[port]  # fmt: skip
     return NotRebooted(
         "never_back", node,
-        f"did not come back within {waited:.0f} s of the reboot; {door}; last error: {error}",
+        f"did not come back within {waited:.0f} s; {door}; last error: {error}",
         "an answer over SSH with a new boot id", "look at its console through the BMC", facts,
     )  # fmt: skip
 
@@ -226,7 +226,7 @@ def not_back(node: str, looks: Looks, waited: float, port: bool | None) -> NotRe
 def _key_changed(node: str, waited: float, facts: dict[str, Any]) -> NotRebooted:
     return NotRebooted(
         "host_key_changed", node,
-        f"SSH answers with another host key than before the reboot, {waited:.0f} s after it",
+        f"after {waited:.0f} s SSH answers there with another host key",
         "the host key of before",
         "find out which machine or system answers there (a rescue image, a new installation, another machine on this "
         "address). Its power is not cycled and nothing is sent back on this ground: it stays drained for you", facts,

@@ -66,6 +66,18 @@ def reboot(node: Node, before: boot.Look, wishes: Wishes) -> dict[str, Any]:
     return {"rebooted": True, "elapsed_seconds": round(elapsed, 1), **told}
 
 
+def wait(node: Node, wishes: Wishes) -> dict[str, Any]:
+    """Wait for a node that may be in the middle of a reboot that nobody is waiting for any more; what the task tells.
+
+    :raises NotRebooted: flapping, host_key_changed or never_back. Nothing is ordered, and nothing recovered.
+    """
+    looks, begun = boot.Looks(boot.Look(None), wishes.answers), node.clock()
+    if not (looks.is_back(node.look(False)) or _is_back(node, looks, wishes)):
+        raise boot.not_back(node.name, looks, node.clock() - begun, node.port_answers())
+    found = looks.last.boot or looks.before
+    return {"boot_id": found.boot_id, "kernel": found.kernel}
+
+
 def _is_back(node: Node, looks: boot.Looks, wishes: Wishes) -> bool:
     end = node.clock() + wishes.timeout
     while node.clock() < end:

@@ -35,6 +35,11 @@ def own_boot_id(path: str = _BOOT_ID) -> str | None:
         return None
 
 
+def unshared(ssh_args: str | None) -> str:
+    """The arguments of ssh for a connection that shares no socket with another one: of an option the first counts."""
+    return f"-o ControlMaster=no -o ControlPath=none {ssh_args or ''}".strip()
+
+
 def port_answers(host: str, port: int, options: Iterable[str | None], seconds: float = KNOCK_SECONDS) -> bool | None:
     """Whether a TCP port takes a connection from here; None behind a jump host, where that says nothing.
 

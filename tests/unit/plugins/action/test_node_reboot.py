@@ -16,7 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import
 
 ARGS = {
     "timeout": 0.2, "kernel": "", "command": "shutdown -r now", "poll": 0.01, "answers": 2, "policy": None,
-    "rollout": None,
+    "rollout": None, "order": True,
 }  # fmt: skip
 OLD, NEW = ("aaaa\n9000.0 1\n6.1\n", "bbbb\n3.0 1\n6.1\n")
 LOST = AnsibleConnectionFailure("Failed to connect to the host via ssh: Connection refused")
@@ -44,7 +44,7 @@ class Connection:
 def _task(monkeypatch):
     """A function that runs the task: what the node answers to each kind of command, an error to be raised or a text."""
 
-    def run(first, then, order="", transport="ssh", checking=False, own="ffff"):
+    def run(first, then, ordered="", transport="ssh", checking=False, own="ffff", **args):
         monkeypatch.setattr(recovery, "own_boot_id", lambda: own)
         connection, said = Connection(), []
         connection.transport = transport
@@ -52,20 +52,20 @@ def _task(monkeypatch):
 
         def execute(command, sudoable=True):
             said.append(command)
-            answer = order if command == "shutdown -r now" else first if len(said) == 1 else then
+            answer = ordered if command == "shutdown -r now" else first if len(said) == 1 else then
             answer = answer(connection) if callable(answer) else answer
             if isinstance(answer, Exception):
                 raise answer
             return {"rc": 0 if command != boot.READ_JOURNAL else 127, "stdout": answer, "stderr": ""}
 
         monkeypatch.setattr(module, "_low_level_execute_command", execute)
-        return module.act({**ARGS}, {"inventory_hostname": "g01"}), said
+        return module.act({**ARGS, **args}, {"inventory_hostname": "g01"}), said
 
     return run
 
 
 def test_a_node_that_comes_back_is_rebooted(task):
-    told, said = task(OLD, NEW, order=LOST)
+    told, said = task(OLD, NEW, ordered=LOST)
     assert (told["rebooted"], told["diagnosis"], told["kernel_planned"]) == (True, "rebooted", None)
     assert said.count("shutdown -r now") == 1
 
@@ -92,7 +92,13 @@ def test_the_last_probe_shares_no_socket_with_those_before_f04(task):
 @pytest.mark.parametrize("transport, own", [("ssh", "aaaa"), ("local", None)])
 def test_nothing_is_ordered_on_the_controller_itself_f24(task, transport, own):
     with pytest.raises(NotRebooted, match="it is the controller itself"):
-        task(OLD, NEW, order=AssertionError("the order was given"), transport=transport, own=own)
+        task(OLD, NEW, ordered=AssertionError("the order was given"), transport=transport, own=own)
+
+
+def test_a_node_is_waited_for_without_an_order(task):
+    told, said = task(LOST, NEW, order=False)
+    assert told == {"changed": False, "rebooted": False, "boot_id": "bbbb", "kernel": "6.1"}
+    assert set(said) == {boot.READ}
 
 
 def test_a_rehearsal_orders_nothing(task):

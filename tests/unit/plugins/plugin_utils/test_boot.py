@@ -68,14 +68,14 @@ def test_another_machine_may_be_rebooted(own):
 
 
 def test_a_node_that_refuses_the_order_is_told_with_its_words():
-    error = diagnosis_of(boot.check_order, "g01", "shutdown -r now", 1, "Operation inhibited by backup")
+    error = diagnosis_of(boot.check_order, "g01", "shutdown -r now", 1, "", "Operation inhibited by backup")
     assert error.diagnosis == "refused"
     assert "Operation inhibited by backup" in str(error)
 
 
 @pytest.mark.parametrize("status", [0, 143, 255])
 def test_a_connection_that_goes_down_with_the_node_is_no_refusal(status):
-    boot.check_order("g01", "shutdown -r now", status, "")
+    boot.check_order("g01", "shutdown -r now", status, "", "")
 
 
 # -- looks ---------------------------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ def test_boots_are_counted_from_the_one_of_before_where_the_journal_knows_it(jou
         ([BEFORE, "refused"], False, "never_back", "its SSH port does not answer"),
         ([BEFORE, "Permission denied"], True, "never_back", "takes connections, yet nobody can log in"),
         (["timed out"], None, "never_back", "cannot be told from here"),
-        ([NEW, NEW, "refused"], True, "flapping", "a new boot answered (1 in all), but never 3 times in a row"),
-        ([NEW, OTHER, "refused"], False, "flapping", "a new boot answered (2 in all)"),
+        ([NEW, NEW, "refused"], True, "flapping", "(boots seen: 1), but never 3 times in a row"),
+        ([NEW, OTHER, "refused"], False, "flapping", "(boots seen: 2)"),
         (["refused", ALARM], True, "host_key_changed", "another host key"),
         ([NEW, ALARM], True, "host_key_changed", "another host key"),
         ([Look(NEW, ALARM)], True, "host_key_changed", "another host key"),

@@ -160,6 +160,28 @@ def test_a_second_boot_in_the_journal_is_one_too_many_unless_the_power_was_cycle
         assert Played(lambda now: SILENT, recovery="", journal=journal).reboot()["diagnosis"] == expected
 
 
+def _wait(played):
+    node = reboot.Node(
+        "g01", played.look, lambda: pytest.fail("ordered"), lambda: played.port, list, lambda: pytest.fail("recovered"),
+        lambda: played.now, played.sleep,
+    )  # fmt: skip
+    return reboot.wait(node, reboot.Wishes(60, 2, 3, None))
+
+
+@pytest.mark.parametrize("after", [0, 30])
+def test_a_node_that_another_controller_left_is_waited_for_and_not_ordered_again(after):
+    played = Played(comes_back(after))
+    assert _wait(played) == {"boot_id": "bbbb", "kernel": "6.1"}
+    assert played.now == after + 4
+
+
+@pytest.mark.parametrize("at, word", [(lambda now: SILENT, "never_back"), (comes_back(9, KEY), "host_key_changed")])
+def test_a_node_that_another_controller_left_and_that_stays_away_is_told_apart_too(at, word):
+    with pytest.raises(NotRebooted) as caught:
+        _wait(Played(at))
+    assert caught.value.diagnosis == word
+
+
 def test_a_node_that_says_no_is_not_waited_for():
     played = Played(comes_back(0))
 

@@ -38,6 +38,11 @@ def test_behind_a_jump_host_a_port_says_nothing(port, option):
     assert recovery.port_answers("127.0.0.1", port, ["", option]) is None
 
 
+def test_a_connection_that_shares_no_socket_says_so_before_all_else_f04():
+    assert recovery.unshared("-o ControlPersist=60s") == "-o ControlMaster=no -o ControlPath=none -o ControlPersist=60s"
+    assert recovery.unshared(None) == "-o ControlMaster=no -o ControlPath=none"
+
+
 def test_the_command_gets_the_name_of_the_node_as_one_argument(tmp_path):
     program = "import sys, pathlib; pathlib.Path(sys.argv[2]).write_text(sys.argv[1])"
     assert recovery.run_command([*_program(program), str(tmp_path / "said")], "g01; rm -rf x") == ""
