@@ -76,12 +76,13 @@ def back(args: Mapping[str, Any]) -> Opening:
 
 
 def back_by_itself(args: Mapping[str, Any]) -> Opening:
-    """What the policy of a rollout sends back now; no wave where it sends nobody.
+    """What the policy of a rollout sends back now; no wave where it sends nobody, or an operator's order holds it.
 
     :raises FleetError: the ledger cannot be read.
     """
     directory, plan, nodes = _begun(args)
-    waves = way_back.waves(plan, nodes, args["nodes"])
+    held = Ledger.open(rollout.ledger_path(directory)).standing()
+    waves = [] if held else way_back.waves(plan, nodes, args["nodes"])
     return Opening(plan, directory, waves, way_back.words(plan, nodes, waves) if waves else "")
 
 

@@ -61,6 +61,14 @@ def test_a_policy_that_sends_nobody_back_opens_nothing(lost):
     assert (opened.waves, opened.why) == ([], "")
 
 
+@pytest.mark.parametrize("order", ["pause", "abort"])
+def test_an_order_that_stands_holds_back_what_the_policy_would_undo(lost, order):
+    given = lost(automatic_rollback="rollout")
+    book = Ledger.open(rollout.ledger_path(rollout.rollout_dir(given["fleet_dir"], "abc")))
+    book.order({"who": "anna", "host": "ctl1"}, order, "I want to look first")
+    assert opening.back_by_itself(given).waves == []
+
+
 def test_an_upgrade_is_not_opened_while_an_operator_holds_it(lost, monkeypatch):
     given = lost()
     book = Ledger.open(rollout.ledger_path(rollout.rollout_dir(given["fleet_dir"], "abc")))
