@@ -44,11 +44,11 @@ def known(lab: Lab) -> matrix.Reference:
 def sample(writes: list[Write]) -> Iterator[Death]:
     """Each kind of write once, in an order in which one rollout can meet them: first the steps of the canary."""
     sides = ("before", "after")
-    yield from (Death(write, sides[n % 2]) for n, write in enumerate(w for w in writes if w.kind == "note"))
-    steps = [write for write in writes if write.node == NODES[0]]
+    first, steps = ([write for write in writes if write.node == node] for node in ("rollout", NODES[0]))
+    yield from (Death(write, sides[n % 2]) for n, write in enumerate(first) if write.kind == "note")
     chosen = [Death(step._replace(node=NODES[n % 4]), sides[(n + n // 4) % 2]) for n, step in enumerate(steps)]
     yield from sorted(chosen, key=lambda death: death.write.node != NODES[0])
-    yield from (Death(write, "before") for write in writes if write.kind == "lease")
+    yield from (Death(write, "before") for write in first if write.kind == "lease")
 
 
 @pytest.fixture(scope="module")
