@@ -10,18 +10,18 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import select
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
     action,
     audit_files,
     ends,
     look,
     records,
-    rollout,
     saved_facts,
 )
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import load_plan
 
+UTILS = "ansible_collections.fleetops.instinct.plugins.plugin_utils"
+ledger, plans, rollout = (Later(f"{UTILS}.{name}") for name in ("ledger", "plan", "rollout"))  # for a plan
 look.prepare()  # once, for every worker that Ansible starts from here
 
 
@@ -58,10 +58,10 @@ class ActionModule(action.FleetAction):
             raise FleetError("target", "not given", "a target file or a plan", fix)
         look.basis(args)
         if args["plan"]:
-            plan = load_plan(args["plan"])
-            ledger = rollout.ledger_path(rollout.rollout_dir(args["fleet_dir"], plan["plan_id"]))
-            if ledger.exists():
-                Ledger.open(ledger)
+            plan = plans.load_plan(args["plan"])
+            path = rollout.ledger_path(rollout.rollout_dir(args["fleet_dir"], plan["plan_id"]))
+            if path.exists():
+                ledger.Ledger.open(path)
         select(args["gather_subset"])
         if args["facts_from"]:
             saved_facts.files(args["facts_from"])

@@ -12,16 +12,21 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog, load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import judge, unreachable_record
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import read_records
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import Target, load_target
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils import plan as plans
+else:
+    plans = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.plan")  # no audit needs it
 
 FACTS = "node.facts"
 _LONGEST = 400  # characters of what a node said
@@ -52,8 +57,8 @@ def basis(args: Mapping[str, Any], overlay: bool = True) -> Basis:
     :raises FleetError: for what is missing or wrong in any of them.
     """
     if args.get("plan"):
-        plan = load_plan(args["plan"])
-        catalog = catalog_of(plan, args.get("catalog")) if overlay else load_catalog()
+        plan = plans.load_plan(args["plan"])
+        catalog = plans.catalog_of(plan, args.get("catalog")) if overlay else load_catalog()
         return Basis(Target(plan["target"], args["plan"]), plan["policy"], catalog)
     if args.get("target"):
         catalog = load_catalog(args.get("catalog"))

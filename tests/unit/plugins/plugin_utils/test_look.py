@@ -108,6 +108,6 @@ def test_neither_target_nor_plan_is_told_with_a_way_out():
 
 def test_a_way_back_does_not_need_the_overlay_of_its_plan(tmp_path, monkeypatch, by):
     plan = {"target": dict(by.target), "policy": {}, "inputs": {"catalog": {"path": "/gone.yml", "digest": ""}}}
-    monkeypatch.setattr(look, "load_plan", lambda path: plan)
+    monkeypatch.setattr("ansible_collections.fleetops.instinct.plugins.plugin_utils.plan.load_plan", lambda path: plan)
     write_json(tmp_path / "plan.json", plan)
     assert look.basis({"plan": "plan.json"}, overlay=False).catalog is load_catalog()
