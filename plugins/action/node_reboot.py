@@ -40,7 +40,7 @@ class ActionModule(action.FleetAction):
         node = reboot.Node(name, *seams, time.monotonic, time.sleep)
         if not args["order"]:
             return {"changed": False, "rebooted": False} | ({} if self.checking else reboot.wait(node, wishes))
-        look = self._look(False)
+        look = reboot.first_look(node, wishes)
         before = boot.check_before(name, look)
         boot.refuse_controller(name, self._connection.transport, before, recovery.own_boot_id())
         if self.checking:

@@ -43,6 +43,16 @@ class Wishes(NamedTuple):
     kernel: str | None
 
 
+def first_look(node: Node, wishes: Wishes) -> boot.Look:
+    """The look before the order; a connection that drops once is no reason to give a changed node up."""
+    for _ in range(wishes.answers - 1):
+        look = node.look(False)
+        if look.boot:
+            return look
+        node.sleep(wishes.poll)
+    return node.look(True)
+
+
 def reboot(node: Node, before: boot.Look, wishes: Wishes) -> dict[str, Any]:
     """Reboot a node and prove it; what the task tells of it.
 

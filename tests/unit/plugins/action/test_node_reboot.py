@@ -72,7 +72,7 @@ def test_a_node_that_comes_back_is_rebooted(task):
 
 @pytest.mark.parametrize(
     "first, then, word",
-    [(OLD, LOST, "never_back"), (OLD, OLD, "ignored"), (LOST, NEW, "no_answer"), ("odd", NEW, "no_answer")],
+    [(OLD, LOST, "never_back"), (OLD, OLD, "ignored"), (LOST, LOST, "no_answer"), ("odd", "odd", "no_answer")],
     ids=["silent", "ignores", "unreachable before", "odd answer before"],
 )
 def test_a_node_that_is_lost_fails_and_is_never_unreachable_so_that_a_rescue_runs_f05(task, first, then, word):

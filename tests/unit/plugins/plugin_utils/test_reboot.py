@@ -160,12 +160,21 @@ def test_a_second_boot_in_the_journal_is_one_too_many_unless_the_power_was_cycle
         assert Played(lambda now: SILENT, recovery="", journal=journal).reboot()["diagnosis"] == expected
 
 
-def _wait(played):
-    node = reboot.Node(
+def _node(played):
+    return reboot.Node(
         "g01", played.look, lambda: pytest.fail("ordered"), lambda: played.port, list, lambda: pytest.fail("recovered"),
         lambda: played.now, played.sleep,
     )  # fmt: skip
-    return reboot.wait(node, reboot.Wishes(60, 2, 3, None))
+
+
+def _wait(played):
+    return reboot.wait(_node(played), reboot.Wishes(60, 2, 3, None))
+
+
+@pytest.mark.parametrize("after, answers", [(0, True), (3, True), (60, False)])
+def test_a_connection_that_drops_once_before_the_order_is_no_reason_to_give_up(after, answers):
+    look = reboot.first_look(_node(Played(comes_back(after))), reboot.Wishes(60, 2, 3, None))
+    assert bool(look.boot) is answers
 
 
 @pytest.mark.parametrize("after", [0, 30])
