@@ -44,9 +44,12 @@ def run_id() -> str:
     return f"{controller}-{started}"
 
 
-def owner() -> dict[str, Any]:
-    """Who drives this rollout: user, machine and controller process, for the lease."""
-    return {"who": getpass.getuser(), "host": socket.gethostname(), "pid": os.getppid()}
+def owner(controller: int | None = None) -> dict[str, Any]:
+    """Who drives this rollout: user, machine and controller process, for the lease.
+
+    :param controller: its process, for who is not one of its workers.
+    """
+    return {"who": getpass.getuser(), "host": socket.gethostname(), "pid": controller or os.getppid()}
 
 
 class FleetAction(ActionBase):

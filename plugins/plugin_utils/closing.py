@@ -42,6 +42,24 @@ def give_back(directory: Path, owner: Mapping[str, Any]) -> None:
         ledger.release_lease(held["epoch"])
 
 
+def cut_off(directory: Path, owner: Mapping[str, Any]) -> str:
+    """Report on a run that ended before its last play, and give its lease back; one line on how it stands.
+
+    ansible-core ends a run when every node of a wave is unreachable, and asks no further play.
+    """
+    told = read(directory)
+    page = write(directory, told)
+    give_back(directory, owner)
+    missing = told.outcome["lost"] + told.outcome["unfinished"]
+    named = ", ".join(f"{row['node']} {row['state']}" for row in missing[:5])
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return (
+        f"rollout {told.plan['plan_id']} was cut off before its end, {len(missing)} of {len(told.nodes)} nodes are not "
+        f"where they should be ({named}{more}). Report: {page}. Run the same command again: it goes on where it "
+        "stopped, or undoes what the policy undoes."
+    )
+
+
 def _with_last_notes(nodes: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, Any]:
     """Nodes whose last event is a note are in their state for that reason: what was tried moved them nowhere."""
     last = {event["node"]: event for event in events}

@@ -39,3 +39,15 @@ def test_an_old_note_is_no_reason_for_what_came_later(book, tmp_path):
     book.note(1, "g01", "busy")
     book.record(1, "g01", "admitted", reason="wave 1")
     assert closing.read(tmp_path).nodes["g01"]["reason"] == "wave 1"
+
+
+def test_a_run_that_was_cut_off_leaves_a_report_and_no_lease_and_says_how_it_stands(tmp_path):
+    row = {"wave": 1, "product": "MI300X", "rack": "r1", "steps": [], "from": {}, "to": {}, "rollback": {}}
+    plan = {**PLAN, "nodes": {"g01": row}, "waves": [{"number": 1, "nodes": ["g01"]}], "at_target": []}
+    place = tmp_path / "rollouts" / "abc"
+    book = Ledger.create(rollout.ledger_path(place), plan)
+    book.record(book.take_lease(ME, ttl=60), "g01", "admitted")
+    line = closing.cut_off(place, ME)
+    assert "rollout abc was cut off before its end, 1 of 1 nodes are not where they should be (g01 admitted)" in line
+    assert (place / "report.json").exists()
+    assert book.holder()["expires_at"] is None
