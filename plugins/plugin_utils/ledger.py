@@ -110,6 +110,7 @@ class Ledger:
             before = _lease(db)
             taken = lease.take(before, owner, ttl, now, self._alive, self.path, by_force=takeover)
             self._keep(db, taken)
+            _tell_clock(db, taken, now)
             if before is None or before.epoch != taken.epoch:
                 forced = takeover and before is not None and before.expires_at > now
                 over = f", taken over from {lease.name(before)}: {reason}" if forced and before else ""
@@ -251,10 +252,7 @@ class Ledger:
         self._bring_up(db)
         if held is None or fresh.expires_at - held.expires_at >= held.ttl / FRESH:
             self._keep(db, fresh)
-        last = db.execute("SELECT at FROM events ORDER BY id DESC LIMIT 1").fetchone()
-        odd = lease.clock_fault(last["at"], held or fresh, now)
-        if odd:
-            chain.append(db, at=lease.iso(now), epoch=epoch, kind="note", reason=odd)
+        _tell_clock(db, held or fresh, now)
         return lease.iso(now)
 
     def _keep(self, db: Database, held: lease.Lease) -> None:
@@ -283,6 +281,14 @@ def _state(db: Database, node: str, path: str) -> str:
 def _lease(db: Database) -> lease.Lease | None:
     row = db.execute("SELECT owner, host, pid, epoch, since, expires_at, ttl FROM lease").fetchone()
     return None if row is None else lease.Lease(*row)
+
+
+def _tell_clock(db: Database, held: lease.Lease, now: float) -> None:
+    """Note what is odd about the clock, once: what is written next is the new measure."""
+    last = db.execute("SELECT at FROM events ORDER BY id DESC LIMIT 1").fetchone()
+    odd = lease.clock_fault(last["at"], held, now)
+    if odd:
+        chain.append(db, at=lease.iso(now), epoch=held.epoch, kind="note", reason=odd)
 
 
 def _permit(db: Database, node: str, edge: states.Edge | None, reason: str) -> None:

@@ -167,6 +167,14 @@ def test_where_there_is_nobody_to_take_over_from_nothing_is_said_of_it(ledger, c
     assert not any("taken over" in reason for reason in reasons(ledger))
 
 
+def test_a_clock_that_went_back_between_two_controllers_is_noted_before_the_new_one_writes(ledger, clock):
+    ledger.release_lease(ledger.take_lease(ANNA, ttl=60))
+    clock.now = START - 3600
+    ledger.take_lease(BOB, ttl=60)
+    assert reasons(ledger)[1] == "the clock went back: it is 3600 s behind the last event"
+    assert reasons(ledger)[2].startswith("bob on ctl2")
+
+
 def test_a_clock_that_goes_back_loses_neither_the_lease_nor_the_order_of_events_and_is_noted_once(ledger, clock):
     epoch = ledger.take_lease(ANNA, ttl=60)
     until = ledger.holder()["expires_at"]
