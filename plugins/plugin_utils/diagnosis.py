@@ -25,7 +25,9 @@ DIAGNOSES = (
     "never_back",
 )
 # What says nothing about the node that an automatic way back, or a power cycle, could rest on: a person has to look.
-INCONCLUSIVE = frozenset(("no_answer", "not_younger", "flapping", "host_key_changed", "never_back"))
+INCONCLUSIVE = frozenset(
+    ("no_answer", "not_younger", "flapping", "host_key_changed", "never_back", "firmware_unproven")
+)
 
 
 class NotRebooted(FleetError):

@@ -46,7 +46,7 @@ class Catalog:
 
     ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` has the
     rows of settings.yml by section; ``bios`` those about the BIOS; ``signatures`` are those of log_signatures.yml by
-    id; ``digest`` changes with any byte of any file and with the overlay. Every row has its source in words.
+    id; ``redfish`` has the rows of redfish.yml by section; ``digest`` changes with any byte of any file and with the overlay. Every row has its source in words.
     """
 
     def __init__(self, files: Files) -> None:
@@ -81,6 +81,10 @@ class Catalog:
     @functools.cached_property
     def signatures(self) -> dict[str, dict]:
         return {row["id"]: row for row in self._files.rows("log_signatures", "signatures")}
+
+    @functools.cached_property
+    def redfish(self) -> dict[str, list[dict]]:
+        return {section: self._files.rows("redfish", section) for section in FORMS["redfish"]}
 
     @property
     def releases(self) -> dict[str, dict]:

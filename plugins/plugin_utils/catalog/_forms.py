@@ -155,6 +155,41 @@ FORMS: dict[str, dict[str, Form]] = {
             action="text",
         ),
     },
+    "redfish": {
+        "components": form(
+            "id",
+            id="name",
+            maker="name",
+            component="name",
+            field="id|name|software_id|description",
+            pattern="pattern",
+            scheme=f"maker|{_SCHEMES}",
+            status=_STATUS,
+        ),
+        "banks": form(
+            "id",
+            id="name",
+            maker="name",
+            bank="spare|previous|staged|absent|driver",
+            field="id|name|software_id|description",
+            pattern="pattern",
+            status=_STATUS,
+        ),
+        "oem_parts": form("maker component", maker="name", component="name", part="text", status=_STATUS),
+    },
+    "bios_attributes": {
+        "attributes": form(
+            "id",
+            id="name",
+            key="name",
+            maker="name",
+            field="name|display",
+            pattern="pattern",
+            matches="one|all",
+            status=_STATUS,
+        ),
+        "values": form("key maker value", key="name", maker="name", value="text", writes="[text]", status=_STATUS),
+    },
 }
 
 

@@ -62,10 +62,18 @@ def _is_date(value: Any) -> bool:
         return False
 
 
+def _is_pattern(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(value) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
 KINDS: dict[str, Kind] = {
     "text": Kind(
         "text", {"type": "string", "pattern": "\\S"}, lambda value: isinstance(value, str) and bool(value.strip())
     ),
+    "pattern": Kind("a regular expression", {"type": "string", "format": "regex", "minLength": 1}, _is_pattern),
     "name": _text("a name without blanks", _NAME),
     "version": _text("a version: numbers joined by dots, in quotes", _VERSION),
     "spec": Kind(

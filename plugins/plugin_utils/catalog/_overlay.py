@@ -186,7 +186,7 @@ def _check_source(row: Mapping[str, Any], place: _Place, sources: Mapping[str, A
 
 
 def _check_firmware(row: Mapping[str, Any], place: _Place) -> None:
-    text = wrong_firmware(row) if "scheme" in row else None
+    text = wrong_firmware(row) if "exact" in row else None
     if text is not None:
         place.refuse(f"{text!r} is no version of the scheme {row['scheme']}", f"one of {row['scheme']}", "correct it")
 

@@ -21,6 +21,7 @@ SEAMS = {
     # The alert gates of a policy are asked on the controller: core's own HTTPS client, and the operator's command.
     "plugin_utils/alerts.py": {"ansible", "subprocess"},
     "plugin_utils/documents.py": {"ansible"},
+    "plugin_utils/redfish/task.py": {"time.sleep"},
 }
 WATCHED = {"ansible", "subprocess", "os.environ", "os.getenv", "os.putenv", "os.system", "os.popen", "time.sleep"}
 

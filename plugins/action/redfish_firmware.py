@@ -1,0 +1,73 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring a node's firmware to the wanted versions through its BMC, and prove it by what is read back."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, recovery
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import StoredFacts
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import images, reading, rounds, task, wishes
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import machine_of
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Limits
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import Journal
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Site
+
+
+class ActionModule(task.RedfishAction):
+    """See the documentation of fleetops.instinct.redfish_firmware."""
+
+    SPEC = {
+        **task.SPEC,
+        "components": {"type": "list", "elements": "dict", "required": True},
+        "patterns": {"type": "list", "elements": "dict", "default": []},
+        "activated": {"type": "str", "choices": list(wishes.ACTIVATIONS), "default": "none"},
+        "ac_cycle_command": {"type": "list", "elements": "str", "default": []},
+        "update_timeout": {"type": "float", "default": 3600.0},
+        "silence": {"type": "float", "default": 900.0},
+        "pending": {"type": "float", "default": 120.0},
+        "settle": {"type": "float", "default": 120.0},
+        "poll": {"type": "float", "default": 5.0},
+        "off_seconds": {"type": "float", "default": 30.0},
+        "answers": {"type": "int", "default": 3},
+        "rollout": {"type": "dict"},
+        "catalog": {"type": "path"},
+        "fleet_dir": action.FLEET_DIR,
+    }
+
+    def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        node, settings = task_vars["inventory_hostname"], self.settings(args, task_vars)
+        rows = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
+        sizes = [images.prove(row, node) for row in rows]
+        with self.client(settings) as client:
+            site = self._site(args, settings, node, client)
+            if self.checking:
+                made = rounds.foretell(site, rows, sizes)
+            else:
+                command = args["ac_cycle_command"]
+                made = rounds.carry_out(
+                    site, rows, sizes, args["activated"], lambda: recovery.run_command(command, node)
+                )
+            told = {"maker": site.reading().board.maker, "problems": site.reading().problems}
+        changed = any(one.outcome != "unchanged" for one in made.outcomes)
+        result = {"components": [one.as_dict() for one in made.outcomes], "activation": made.activation, **told}
+        lines = {key: "".join(f"{one.component}: {getattr(one, key)}\n" for one in made.outcomes)
+                 for key in ("before", "after")}  # fmt: skip
+        return {"changed": changed, "diff": lines, "warnings": self.warnings_of(client), **result}
+
+    @staticmethod
+    def _site(args: dict[str, Any], settings: dict[str, Any], node: str, client: Client) -> Site:
+        catalog = load_catalog(args["catalog"])
+        by = reading.patterns(args["patterns"], catalog.redfish)
+        limits = Limits(args["update_timeout"], args["silence"], args["pending"], args["answers"])
+        journal = Journal(args["fleet_dir"], node, args["rollout"], action.now)
+        site = Site(client, by, settings["system"], journal, {}, time.monotonic, time.sleep, limits,
+                    args["poll"], args["settle"], args["off_seconds"], args["ac_cycle_command"])  # fmt: skip
+        facts = StoredFacts(args["fleet_dir"], [node]).get(node)
+        site.machine = machine_of(site.reading().board, facts, catalog.product_for)
+        return site

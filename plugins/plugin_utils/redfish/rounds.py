@@ -1,0 +1,75 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of wanted firmware, in their turn: foretold, or flashed and activated as far as the BMC can do it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import activate, update, waking
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.wishes import ACTIVATIONS
+
+Wish = Mapping[str, Any]
+
+
+class Round(NamedTuple):
+    """What became of the rows, and the activation that the caller has to see to before the rest is done."""
+
+    outcomes: list[Outcome]
+    activation: str
+
+
+def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) -> Round:
+    """What a run would do; nothing is sent. A component that has several rows is judged by its first.
+
+    :raises BmcError: a row must not be flashed.
+    """
+    outcomes: list[Outcome] = []
+    for wish, size in zip(wanted, sizes, strict=True):
+        earlier = next((one for one in reversed(outcomes) if one.component == wish["component"]), None)
+        if earlier is None:
+            outcomes.append(update.predict(site, wish, size))
+        else:
+            why = "the row before it comes first"
+            outcomes.append(
+                Outcome(earlier.component, "would_update", earlier.wanted, wish["version"], wish["version"], why)
+            )
+    moves = [one.outcome != "unchanged" for one in outcomes]
+    kinds = (wish["activation"] for wish, moved in zip(wanted, moves, strict=True) if moved)
+    return Round(outcomes, activate.strongest(kinds))
+
+
+def carry_out(
+    site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None], activated: str, run: Callable[[], str]
+) -> Round:
+    """Flash and activate, row after row; it ends at an activation that is the caller's.
+
+    :param activated: what the caller has done since the last round, for what was staged then.
+    :param run: runs the operator's AC cycle.
+    :raises BmcError: a row must not be flashed, or failed. Unproven: nobody can say what became of it.
+    """
+    foretell(site, wanted, sizes)
+    outcomes: list[Outcome] = []
+    group: list[tuple[Wish, Outcome]] = []
+    for wish, size in zip(wanted, sizes, strict=True):
+        outcome = update.flash(site, wish, size)
+        if outcome.outcome != "unchanged":
+            site.seen = None
+        outcomes.append(outcome)
+        group += [(wish, outcome)] if outcome.outcome == "staged" else []
+        if wish["with_next"] or not group:
+            continue
+        # A job that waits for a boot of the host is not activated by nothing, whatever the row says.
+        kind = activate.strongest([*(row["activation"] for row, _outcome in group)])
+        kind = "reboot" if kind == "none" else kind
+        if ACTIVATIONS.index(activated) < ACTIVATIONS.index(kind):
+            if kind in activate.BY_CALLER:
+                return Round(outcomes, kind)
+            waking.wake(site, kind, [row for row, _outcome in group], run)
+        proven = {one.component: one for one in waking.prove(site, group)}
+        outcomes = [proven.get(one.component, one) for one in outcomes]
+        group, activated, site.seen = [], "none", None
+    return Round(outcomes, "none")

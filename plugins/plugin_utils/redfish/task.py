@@ -1,0 +1,83 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the actions that speak to a BMC share: how they find it, and a session that is closed whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connection import Door
+
+# Options of an action; each may be a host variable with fleet_bmc_ in front of its name instead.
+SPEC: dict[str, dict[str, Any]] = {
+    "address": {"type": "str"},
+    "user": {"type": "str"},
+    "password": {"type": "str", "no_log": True},
+    "ca": {"type": "path"},
+    "validate_certs": {"type": "bool"},
+    "system": {"type": "str"},
+    "timeout": {"type": "float"},
+    "connect_timeout": {"type": "float"},
+    "attempts": {"type": "int"},
+    "pause": {"type": "float"},
+}
+PREFIX = "fleet_bmc_"
+_DEFAULTS = {"validate_certs": True, "timeout": 60.0, "connect_timeout": 10.0, "attempts": 5, "pause": 3.0}
+_TRUSTING = "is not checked (fleet_bmc_validate_certs: false): whoever answers at this address gets the password"
+
+
+class RedfishAction(action.FleetAction):
+    """Base of the actions that speak to a BMC; a subclass adds SPEC to its own."""
+
+    def settings(self, args: Mapping[str, Any], task_vars: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the BMC is and who we are there: what the task says, else the host's variables, else the defaults.
+
+        :raises FleetError: address, user or password is not given, or is of a wrong kind.
+        """
+        given = {key: args.get(key) for key in SPEC}
+        for key, value in given.items():
+            if value is None and f"{PREFIX}{key}" in task_vars:
+                given[key] = action.plain(self._templar.template(task_vars[f"{PREFIX}{key}"]))
+        missing = [f"{PREFIX}{key}" for key in ("address", "user", "password") if not given[key]]
+        if missing:
+            raise FleetError(
+                task_vars["inventory_hostname"],
+                f"nothing says how to reach its BMC: {', '.join(missing)}",
+                "these variables of the host",
+                "put them into the inventory, the password into a vault",
+            )
+        return {key: _DEFAULTS.get(key) if value is None else value for key, value in given.items()}
+
+    def client(self, settings: Mapping[str, Any]) -> Client:
+        """A session with the BMC, for ``with``."""
+        try:
+            door = Door(
+                str(settings["address"]),
+                str(settings["user"]),
+                str(settings["password"]),
+                ca=settings["ca"],
+                verify=_truth(settings["validate_certs"]),
+                timeout=float(settings["timeout"]),
+                connect_timeout=float(settings["connect_timeout"]),
+                attempts=max(1, int(settings["attempts"])),
+                pause=float(settings["pause"]),
+            )
+        except (TypeError, ValueError) as wrong:
+            raise FleetError(f"{PREFIX}*", f"one of the numbers is none: {wrong}", "numbers", "correct it") from wrong
+        return Client(door, time.sleep)
+
+    @staticmethod
+    def warnings_of(client: Client) -> list[str]:
+        """What the operator has to be told of every session."""
+        return [] if client.door.verify else [f"the certificate of {client.subject} {_TRUSTING}"]
+
+
+def _truth(value: Any) -> bool:
+    """Only a clear no trusts any certificate."""
+    return str(value).strip().lower() not in ("false", "no", "off", "0")

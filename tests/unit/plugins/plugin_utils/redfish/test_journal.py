@@ -1,0 +1,60 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The memory of what was flashed: on the disk before the act, and believed only where it is whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import Journal, journal_path
+
+
+def journal(folder):
+    """The journal of a node as a new process finds it."""
+    return Journal(str(folder), "g01", None, lambda: "2026-12-01T08:00:00Z")
+
+
+def test_an_intent_is_there_for_whoever_comes_next(tmp_path):
+    journal(tmp_path).write("bios", "intent", "1 to 2", version="2", tasks=["/t/1"])
+    told = journal(tmp_path).last("bios")
+    assert (told["event"], told["version"], told["tasks"]) == ("intent", "2", ["/t/1"])
+
+
+def test_an_event_keeps_what_its_intent_said_and_the_next_intent_does_not(tmp_path):
+    here = journal(tmp_path)
+    here.write("bios", "intent", "", version="2", task=None)
+    here.write("bios", "accepted", "", task="/t/2")
+    assert (here.last("bios")["version"], here.last("bios")["task"]) == ("2", "/t/2")
+    here.write("bios", "intent", "", version="3")
+    assert here.last("bios").get("task") is None
+
+
+def test_components_do_not_mix(tmp_path):
+    journal(tmp_path).write("bios", "done", "")
+    assert journal(tmp_path).last("bmc") == {}
+
+
+def test_half_a_last_line_is_what_a_kill_leaves(tmp_path):
+    journal(tmp_path).write("bios", "done", "")
+    with open(journal_path(str(tmp_path), "g01"), "ab") as stream:
+        stream.write(b'{"component": "bi')
+    assert journal(tmp_path).last("bios")["event"] == "done"
+
+
+def test_a_damaged_line_is_no_memory_to_flash_by(tmp_path):
+    journal(tmp_path).write("bios", "done", "")
+    path = journal_path(str(tmp_path), "g01")
+    with open(path, "rb") as stream:
+        line = stream.read()
+    with open(path, "wb") as stream:
+        stream.write(b"garbage\n" + line + line)
+    with pytest.raises(FleetError, match="line 1 is damaged"):
+        journal(tmp_path)
+
+
+def test_what_cannot_be_written_stops_before_the_act(tmp_path):
+    (tmp_path / "firmware").write_text("in the way")
+    with pytest.raises(FleetError, match=r"cannot be (written|read)"):
+        journal(tmp_path).write("bios", "intent", "")
