@@ -131,6 +131,26 @@ def test_the_target_must_be_the_images(desk: Any) -> None:
     assert bmc.push(GPU, Targets=["/redfish/v1/UpdateService/FirmwareInventory/bundle_active"]).status == 202
 
 
+SIMPLE = "/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate"
+
+
+@pytest.mark.parametrize("body", [{"ImageURI": "http://x/y"}, {"ImageURI": "x/y", "TransferProtocol": "HTTP"}])
+def test_simple_update_gets_the_image_itself(desk: Any, monkeypatch: pytest.MonkeyPatch, body: dict[str, str]) -> None:
+    monkeypatch.setattr("simfleet.bmc.uploads.fetch", {"http://x/y": GPU}.__getitem__)
+    bmc = desk("ilo")
+    response = bmc.ask("POST", SIMPLE, body)
+    bmc.run(11)
+    assert (response.status, bmc.task(response)["TaskState"]) == (202, "Completed")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"ImageURI": "x/y"}, {"ImageURI": "http://127.0.0.1:9/x"}, {"ImageURI": "file:///x"}]
+)
+def test_simple_update_refuses_what_it_cannot_get(desk: Any, body: dict[str, str]) -> None:
+    assert desk("ilo").ask("POST", SIMPLE, body).status == 400
+    assert desk("openbmc").ask("POST", SIMPLE, body).status == 404
+
+
 def test_one_update_at_a_time(desk: Any) -> None:
     bmc = desk("openbmc")
     bmc.push(GPU)
@@ -153,8 +173,7 @@ def test_a_push_uri_alone_and_a_small_largest_image_b01(desk: Any) -> None:
 
 def test_an_if_match_on_an_action_is_refused_b07(desk: Any) -> None:
     bmc = desk("idrac", "if_match_refused_on_action")
-    path = "/redfish/v1/UpdateService/Actions/UpdateService.SimpleUpdate"
-    assert bmc.ask("POST", path, {"ImageURI": "http://x/y"}, if_match='"gen-7"').status == 412
+    assert bmc.ask("POST", SIMPLE, {"ImageURI": "http://x/y"}, if_match='"gen-7"').status == 412
 
 
 @pytest.mark.parametrize(
