@@ -35,14 +35,15 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         end = time.monotonic() + args["seconds"]
+        store = phases.Store(args["fleet_dir"], args["rollout_dir"], task_vars["inventory_hostname"])
         while True:
-            result = self._look(args, task_vars)
+            result = self._look(args, task_vars, store)
             remaining = end - time.monotonic()
             if result.get("failed") or remaining <= 0:
                 return result
             time.sleep(min(args["interval"], remaining))
 
-    def _look(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+    def _look(self, args: dict[str, Any], task_vars: dict[str, Any], store: phases.Store) -> dict[str, Any]:
         node = task_vars["inventory_hostname"]
         about = {"rack": args["rack"], "run_id": action.run_id(), "gathered_at": action.now()}
         try:
@@ -62,7 +63,6 @@ class ActionModule(action.FleetAction):
             records.write_record(args["fleet_dir"], record)
             if facts is not None:
                 records.write_facts(args["fleet_dir"], node, facts)
-        store = phases.Store(args["fleet_dir"], args["rollout_dir"], node)
         return phases.conclude(args["phase"], record, facts, store, keep=not self.checking)
 
     def _facts(self, subsets: list[str], task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:

@@ -43,11 +43,21 @@ class Store:
         self.node = node
         self.before = Path(before_path(rollout_dir or fleet_dir, node))
         self.rollout_dir = rollout_dir
+        self._boot_id: str | None = None
 
     @functools.cached_property
     def begun(self) -> bool:
         """True where an earlier run of the rollout began to change the node."""
         return bool(self.rollout_dir) and rollout.was_begun(str(self.rollout_dir), self.node)
+
+    def booted_again(self, facts: dict[str, Any]) -> list[str]:
+        """What is wrong where the node is not in the boot in which this task saw it first: it went down by itself."""
+        seen = (facts.get("node") or {}).get("boot_id")
+        self._boot_id = self._boot_id or seen
+        if seen and seen == self._boot_id:
+            return []
+        told = f"boot id {seen or 'that cannot be read'}, wanted {self._boot_id or 'one that can'} all the time"
+        return [f"the node must stay in one boot: {told} (see why it went down: journalctl -b -1)"]
 
     def keep_before(self, facts: dict[str, Any]) -> None:
         """Write the facts down, once: a resumed rollout must not take a half-changed node for the original."""
@@ -97,8 +107,9 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
         before = booted_again(store.read_before(), facts)
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
         return worse or list(_differences(restorable_facts(before), restorable_facts(facts), "facts"))
-    if record["class"] != "at_target":
-        return _sentences(record)
+    again = store.booted_again(facts) if phase == "soak" else []
+    if again or record["class"] != "at_target":
+        return again or _sentences(record)
     return [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]
 
 

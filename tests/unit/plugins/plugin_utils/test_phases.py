@@ -134,3 +134,14 @@ def test_a_node_whose_name_holds_a_slash_keeps_its_facts_below_the_rollout(tmp_p
     store.keep_before(FACTS)
     assert store.before.parent == tmp_path / "before"
     assert store.read_before() == FACTS
+
+
+def test_a_node_that_goes_down_by_itself_while_it_soaks_fails_though_it_is_healthy_again(store):
+    look = [phases.conclude("soak", record("at_target"), changed(node={"boot_id": boot}), store) for boot in "bbc"]
+    assert ["failed" in result for result in look] == [False, False, True]
+    assert "the node must stay in one boot: boot id c, wanted b all the time" in look[2]["msg"]
+
+
+def test_a_soak_without_a_boot_id_proves_nothing(store):
+    result = phases.conclude("soak", record("at_target"), changed(node={"boot_id": None}), store)
+    assert "boot id that cannot be read" in result["msg"]
