@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import gate, records, report, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import gate, lease, records, report, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 
@@ -35,10 +35,16 @@ def read(directory: Path, mode: str | None = None) -> Told:
 
 
 def give_back(directory: Path, owner: Mapping[str, Any]) -> None:
-    """End this controller's lease: who takes over from another machine need not wait until it runs out."""
+    """End this controller's lease, or that of one that died on this machine before it could.
+
+    Who takes over from another machine need not wait until it runs out.
+    """
     ledger = Ledger.open(rollout.ledger_path(directory))
     held = ledger.holder()
-    if held and held["expires_at"] and all(held[key] == owner[key] for key in ("who", "host", "pid")):
+    if not held or not held["expires_at"]:
+        return
+    is_dead = held["host"] == owner["host"] and not lease.pid_alive(held["pid"])
+    if is_dead or all(held[key] == owner[key] for key in ("who", "host", "pid")):
         ledger.release_lease(held["epoch"])
 
 

@@ -29,6 +29,14 @@ def test_a_lease_is_given_back_once_and_only_by_its_owner(book, tmp_path):
     assert book.holder()["expires_at"] is None
 
 
+def test_the_lease_of_a_controller_that_died_on_this_machine_is_given_back_for_it(book, tmp_path, monkeypatch):
+    monkeypatch.setattr(closing.lease, "pid_alive", lambda pid: pid != ME["pid"])
+    closing.give_back(tmp_path, {**ME, "pid": 2, "host": "elsewhere"})
+    assert book.holder()["expires_at"]
+    closing.give_back(tmp_path, {**ME, "pid": 2})
+    assert book.holder()["expires_at"] is None
+
+
 def test_a_node_that_stayed_where_it_was_has_the_note_for_a_reason(book, tmp_path):
     book.record(1, "g01", "admitted", reason="wave 1")
     book.note(1, "g01", "busy")
