@@ -19,7 +19,7 @@ _CONTAINER: dict[str, dict[str, Any]] = {
     "image": {"type": "str", "required": True},
     "rocm": {"type": "str", "required": True},
 }
-_GLOBAL = "global_cstate"
+GLOBAL_CSTATE = "global_cstate"
 _OFF = frozenset({"disabled", "disable", "off", "0", "no", "false", "nocstates"})
 # These keep every core awake, as the item of the BIOS would.
 _AWAKE = frozenset({"idle=poll", "idle=halt", "cpuidle.off=1"})
@@ -49,9 +49,14 @@ def check_kernel(kernel: Mapping[str, Any], place: str, error: type[FleetError])
             )
 
 
+def is_off(value: str) -> bool:
+    """Whether a value of a BIOS item is a word for off."""
+    return value.replace(" ", "").replace("-", "").lower() in _OFF
+
+
 def check_bios(wishes: Mapping[Any, Any], place: str, catalog: Catalog, error: type[FleetError]) -> dict[str, str]:
     """The wished values by the catalog's names of BIOS items; what would switch the global C-states off is refused."""
-    known = {row["key"] for row in catalog.bios}
+    known = {row["key"] for row in (*catalog.bios, *catalog.rows("bios_attributes", "attributes"))}
     for key, value in wishes.items():
         if key not in known:
             raise error(
@@ -59,7 +64,7 @@ def check_bios(wishes: Mapping[Any, Any], place: str, catalog: Catalog, error: t
             )
         if not isinstance(value, str):
             raise error(f"{place}.{key}", f"is the {type(value).__name__} {value!r}", "text", "put it in quotes")
-        if key == _GLOBAL and value.replace(" ", "").replace("-", "").lower() in _OFF:
+        if key == GLOBAL_CSTATE and is_off(value):
             raise error(f"{place}.{key}", f"{value} would keep boost from its clocks", _WHY, _INSTEAD)
     return dict(wishes)
 

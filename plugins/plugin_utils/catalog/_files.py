@@ -17,7 +17,10 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._forms i
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import parse_own
 
 Rows = dict[tuple, dict]
-NAMES = ("products", "rocm_releases", "systems", "firmware", "known_bad", "settings", "log_signatures", "redfish", "bios_attributes")
+NAMES = (
+    "products", "rocm_releases", "systems", "firmware", "known_bad", "settings", "log_signatures", "redfish",
+    "bios_attributes",
+)  # fmt: skip
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 

@@ -16,7 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_nam
     neutral,
     value_for,
 )
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_reading import Job, Setup
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_reading import JOBS, Job, Setup
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_registry import same
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target_parts import GLOBAL_CSTATE, is_off
 
@@ -106,6 +106,7 @@ def plan(setup: Setup, wishes: Mapping[str, Any], names: Names, subject: str, fo
     :param foreign: what to do about staged values of others: one of FOREIGN.
     :raises BmcError: something is wrong with a wish, it cannot be set, or values of others are staged.
     """
+    refuse_unknown_jobs(setup, subject)
     rows = rows_of(setup, wishes, names, subject)
     wanted = {row.attribute: row.wanted for row in rows}
     others = _others(setup, wanted)
@@ -120,7 +121,7 @@ def plan(setup: Setup, wishes: Mapping[str, Any], names: Names, subject: str, fo
     _refuse_locked(setup, [row for row in rows if row.attribute in writes], final, subject)
     _refuse_effects(setup, writes, wanted, final, names, subject)
     if foreign == "discard":
-        writes |= {key: applied for key, (applied, _staged) in others.items()}
+        writes |= _taken_back(setup, others, subject)
     if writes and setup.settings is None:
         raise BmcError(
             "no_settings_object", subject, "its Bios names no settings to stage", "@Redfish.Settings", "use the menu"
@@ -142,9 +143,14 @@ def views(setup: Setup, names: Names) -> dict[str, dict[str, Any]]:
         if row is not None:
             words = sorted({neutral(names, setup.maker, key, one) for one in values})
             staged = {one: setup.staged[one] for one in attributes if one in setup.staged}
-            kept = {"attributes": dict(zip(attributes, values)), "staged": staged}
+            kept = {"attributes": dict(zip(attributes, values, strict=True)), "staged": staged}
             told[key] = {**kept, "value": words[0] if len(words) == 1 else None, "status": row.get("status", "yours")}
     return told
+
+
+def readable(setup: Setup) -> dict[str, Any]:
+    """Every applied attribute but passwords."""
+    return {name: value for name, value in setup.applied.items() if not setup.is_secret(name)}
 
 
 def verdict(rows: Iterable[Row], waiting: Iterable[Job], ours: Job | None) -> Verdict:
@@ -173,6 +179,17 @@ def not_staged(setup: Setup, writes: Mapping[str, Any]) -> list[str]:
     return [key for key, value in writes.items() if not same(setup.coming[key], value)]
 
 
+def refuse_unknown_jobs(setup: Setup, subject: str) -> None:
+    """Pass where it is known which jobs there are.
+
+    :raises BmcError: jobs_unknown.
+    """
+    told = [one for one in setup.problems if one.startswith(JOBS)]
+    if told:
+        seen = f"it cannot be told whether a job for BIOS settings waits: {told[0]}"
+        raise BmcError("jobs_unknown", f"{subject} BIOS", seen, "a queue that can be read", "see why it cannot")
+
+
 def _cstates(setup: Setup, names: Names) -> list[str]:
     try:
         return found(setup, names, GLOBAL_CSTATE)[0]
@@ -190,6 +207,14 @@ def _others(setup: Setup, wanted: Mapping[str, Any]) -> dict[str, tuple[Any, Any
     }
 
 
+def _taken_back(setup: Setup, others: Mapping[str, tuple[Any, Any]], subject: str) -> dict[str, Any]:
+    secret = next((key for key in others if setup.is_secret(key)), None)
+    if secret:
+        seen = f"a password is staged ({secret}), and what it was cannot be read"
+        raise BmcError("secret_attribute", f"{subject} BIOS", seen, "no staged password", "clear it by hand")
+    return {key: applied for key, (applied, _staged) in others.items()}
+
+
 def _refuse_locked(setup: Setup, rows: Iterable[Row], final: Mapping[str, Any], subject: str) -> None:
     for row in rows:
         why = setup.registry.locked(row.attribute, final) if setup.registry else None
@@ -204,7 +229,12 @@ def _refuse_locked(setup: Setup, rows: Iterable[Row], final: Mapping[str, Any], 
 
 
 def _refuse_effects(
-    setup: Setup, writes: Mapping[str, Any], wanted: Mapping[str, Any], final: Mapping[str, Any], names: Names, subject: str
+    setup: Setup,
+    writes: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    final: Mapping[str, Any],
+    names: Names,
+    subject: str,
 ) -> None:
     beside = setup.registry.effects(final, writes) if setup.registry else {}
     awake = _cstates(setup, names)
@@ -249,7 +279,7 @@ def _scheduled(subject: str, waiting: list[Job]) -> BmcError:
 
 def _notes(rows: Iterable[Row], others: Mapping[str, tuple[Any, Any]], foreign: str) -> list[str]:
     notes = [
-        f"{row.attribute}: {row.staged} was staged by an earlier run or by somebody else, and is replaced by {row.wanted}"
+        f"{row.attribute}: {row.staged}, staged by an earlier run or by somebody else, is replaced by {row.wanted}"
         for row in rows
         if row.do == "stage" and row.staged is not None
     ]

@@ -23,7 +23,10 @@ PATTERN: dict[str, dict[str, Any]] = {
 }
 ANY = "any"
 _TAIL = re.compile(r"_[0-9A-Fa-f]{4}$")
-_YES, _NO = frozenset(("enabled", "enable", "on", "true", "yes", "1")), frozenset(("disabled", "disable", "off", "false", "no", "0"))
+_YES, _NO = (
+    frozenset(("enabled", "enable", "on", "true", "yes", "1")),
+    frozenset(("disabled", "disable", "off", "false", "no", "0")),
+)
 
 
 class Names(NamedTuple):
@@ -177,13 +180,16 @@ def _converted(item: Item, candidates: Sequence[str], applied: Any) -> Any:
 
 def _number(item: Item, text: str) -> int | None:
     number = int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
-    inside = number is not None and (item.low is None or number >= item.low) and (item.high is None or number <= item.high)
+    inside = (
+        number is not None and (item.low is None or number >= item.low) and (item.high is None or number <= item.high)
+    )
     return number if inside else None
 
 
 def _allowed(item: Item) -> str:
     if item.kind == "Integer":
-        return f"a whole number from {'any' if item.low is None else item.low} to {'any' if item.high is None else item.high}"
+        bounds = [(word, one) for word, one in (("from", item.low), ("to", item.high)) if one is not None]
+        return " ".join(["a whole number", *(f"{word} {one}" for word, one in bounds)])
     return "one of " + ", ".join(value for value, _words in item.allowed) if item.allowed else f"a {item.kind}"
 
 

@@ -20,15 +20,14 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board im
 
 Get = Callable[[str], Mapping[str, Any]]
 
+JOBS = "jobs: "  # how a problem begins that leaves open which jobs there are
+SECRET = "***"
 REGISTRIES = "/redfish/v1/Registries"
 _TASKS = "/redfish/v1/TaskService/Tasks"
 # A flash of the BIOS is none of its settings.
 _BIOS = re.compile(r"^(?!.*(update|flash|firmware)).*bios", re.IGNORECASE | re.DOTALL)
-_ENDED = frozenset(
-    ("Completed", "Success", "RebootCompleted", "Exception", "Killed", "Cancelled", "Canceled", "Failed")
-    + ("CompletedWithErrors", "RebootFailed", "Error")
-)
 _WELL = frozenset(("Completed", "Success", "RebootCompleted"))
+_BADLY = ("Exception", "Killed", "Cancelled", "Canceled", "Failed", "Error", "CompletedWithErrors", "RebootFailed")
 
 
 class Job(NamedTuple):
@@ -63,6 +62,11 @@ class Setup(NamedTuple):
         """The jobs that have not ended."""
         return tuple(job for job in self.jobs if job.end is None)
 
+    def is_secret(self, name: str) -> bool:
+        """Whether an attribute is a password."""
+        item = self.registry.items.get(name) if self.registry else None
+        return item.secret if item else "password" in name.lower()
+
     @property
     def coming(self) -> dict[str, Any]:
         """What holds after the next boot, if what is staged is applied."""
@@ -82,19 +86,29 @@ def read(get: Get, board: Board, subject: str, registry: Registry | None = None)
         seen = "; ".join(board.problems) or f"{uri or 'its system'} shows no BIOS attributes"
         raise BmcError("no_bios", subject, seen, "Bios with Attributes", "set this node's BIOS by hand")
     problems: list[str] = []
+    known = registry or _registry(get, uri, bios, problems)
     place, later = _settings(get, uri, bios)
     applied = _values(attributes)
     staged = {key: value for key, value in _values(later.get("Attributes")).items() if key in applied}
     staged = {key: value for key, value in staged.items() if not same(value, applied[key])}
+    _hide(applied, staged, known)
     by_job = board.maker == "Dell"
     jobs = tuple(_jobs(get, board, later, by_job, problems))
-    known = registry or _registry(get, uri, bios, problems)
     return Setup(board.maker, place, applied, staged, known, _times(bios, later), by_job, jobs, tuple(problems))
 
 
 def _values(attributes: Any) -> dict[str, Any]:
     rows = attributes.items() if isinstance(attributes, Mapping) else ()
     return {key: value.get("current_value") if isinstance(value, Mapping) else value for key, value in rows}
+
+
+def _hide(applied: dict[str, Any], staged: dict[str, Any], registry: Registry | None) -> None:
+    """Nothing of a password leaves this file but that another one is staged."""
+    secret = {name for name, item in registry.items.items() if item.secret} if registry else set()
+    for name in [one for one in applied if one in secret or "password" in one.lower()]:
+        applied[name] = SECRET
+        if name in staged:
+            staged[name] = f"{SECRET} (another)"
 
 
 def _settings(get: Get, uri: str, bios: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
@@ -176,7 +190,7 @@ def _jobs(get: Get, board: Board, later: Mapping[str, Any], by_job: bool, proble
         except BmcError as problem:
             # A BMC without such a service has no such jobs; one that does not answer may have.
             if by_job or problem.code != "not_there":
-                problems.append(f"jobs: {problem.seen}")
+                problems.append(f"{JOBS}{problem.seen}")
 
 
 def _queue(get: Get, place: str) -> Iterator[Job]:
@@ -209,4 +223,4 @@ def ended(uri: str, body: Mapping[str, Any]) -> Job:
     status = body.get("TaskStatus") or body.get("JobStatus") or "OK"
     told = "; ".join(words_of(body)) or str(body.get("Message") or "")
     good = state in _WELL and status in ("OK", "Warning")
-    return Job(uri, state, None if state not in _ENDED else "good" if good else "failed", told)
+    return Job(uri, state, None if state not in (*_WELL, *_BADLY) else "good" if good else "failed", told)

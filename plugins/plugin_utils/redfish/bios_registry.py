@@ -39,7 +39,10 @@ class Item(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A dependency: where ``when`` holds, ``what`` of ``name`` becomes ``value``; each test is (term, name, how, value)."""
+    """A dependency: where ``when`` holds, ``what`` of ``name`` becomes ``value``.
+
+    A test in ``when`` is the term that joins it to the one before, a name, how to compare, and a value.
+    """
 
     when: tuple[tuple[str, str, str, Any], ...]
     name: str

@@ -57,9 +57,20 @@ def board(get: Get, subject: str, system: str | None = None) -> Board:
     :param system: the Id of the system, where the BMC has several that could be the host.
     :raises BmcError: the root cannot be read, or it has no update service.
     """
-    problems: list[str] = []
     root = get(ROOT)
-    service = _service(get, root, subject)
+    return _board(get, root, _service(get, root, subject), system)
+
+
+def host_board(get: Get, system: str | None = None) -> Board:
+    """The same without an update service, which a BMC need not have for what is not about firmware.
+
+    :raises BmcError: the root cannot be read.
+    """
+    return _board(get, get(ROOT), {}, system)
+
+
+def _board(get: Get, root: Mapping[str, Any], service: Mapping[str, Any], system: str | None) -> Board:
+    problems: list[str] = []
     host = _host(get, root, system, problems)
     manager = _one(get, host, "ManagedBy", problems) or _member(get, root, "Managers", problems)
     chassis = _one(get, host, "Chassis", problems)
