@@ -35,6 +35,7 @@ class ActionModule(task.RedfishAction):
         "poll": {"type": "float", "default": 5.0},
         "off_seconds": {"type": "float", "default": 30.0},
         "answers": {"type": "int", "default": 3},
+        "images": {"type": "path", "default": "."},
         "rollout": {"type": "dict"},
         "catalog": {"type": "path"},
         "fleet_dir": action.FLEET_DIR,
@@ -43,6 +44,7 @@ class ActionModule(task.RedfishAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         node, settings = task_vars["inventory_hostname"], self.settings(args, task_vars)
         rows = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
+        rows = [images.placed(row, args["images"]) for row in rows]
         sizes = [images.prove(row, node) for row in rows]
         with self.client(settings) as client:
             site = self._site(args, settings, node, client)
@@ -55,7 +57,8 @@ class ActionModule(task.RedfishAction):
                 )
             told = {"maker": site.reading().board.maker, "problems": site.reading().problems}
         changed = any(one.outcome != "unchanged" for one in made.outcomes)
-        result = {"components": [one.as_dict() for one in made.outcomes], "activation": made.activation, **told}
+        result = {"components": [one.as_dict() for one in made.outcomes], "activation": made.activation}
+        result |= {"cycled": made.cycled, **told}
         lines = {key: "".join(f"{one.component}: {getattr(one, key)}\n" for one in made.outcomes)
                  for key in ("before", "after")}  # fmt: skip
         return {"changed": changed, "diff": lines, "warnings": self.warnings_of(client), **result}

@@ -85,9 +85,7 @@ options:
         description: The part that the image is for, compared with the VBIOS of the GPUs; another one is refused.
         type: str
       allow_downgrade:
-        description: >-
-          Whether an older version may be brought in. The lowest version that the BMC names is kept to all
-          the same.
+        description: Whether an older version may be brought in. The BMC's lowest version is kept to all the same.
         type: bool
         default: false
       allow_unordered:
@@ -119,9 +117,8 @@ options:
       activation:
         description:
           - What makes the flashed version the running one.
-          - V(bmc_reset), V(power_cycle) (of the host) and V(ac_cycle) are done through the BMC. V(reboot) and
-            V(driver_reload) are
-            the caller's, see RV(activation).
+          - V(bmc_reset), V(power_cycle) (of the host) and V(ac_cycle) are done through the BMC; V(reboot) and
+            V(driver_reload) are the caller's, see RV(activation).
         type: str
         choices: [none, driver_reload, bmc_reset, reboot, power_cycle, ac_cycle]
         default: none
@@ -132,9 +129,7 @@ options:
         type: bool
         default: false
   activated:
-    description: >-
-      What the caller has done since the last run, for what was staged then; it is read back, and not asked for
-      again.
+    description: What the caller has done since the last run for what was staged then; it is not asked for again.
     type: str
     choices: [none, driver_reload, bmc_reset, reboot, power_cycle, ac_cycle]
     default: none
@@ -174,6 +169,10 @@ options:
     description: So many good answers in a row, before a BMC counts as back and a vanished task as gone.
     type: int
     default: 3
+  images:
+    description: The folder in which the images lie whose paths are relative.
+    type: path
+    default: .
   rollout:
     description:
       - The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start). With it every event is in the ledger as well,
@@ -227,6 +226,10 @@ activation:
     - In check mode the strongest of the activations that would be needed.
   returned: success
   type: str
+cycled:
+  description: Whether the host lost its power on the way.
+  returned: success
+  type: bool
 maker:
   description: Who made the BMC's service.
   returned: success

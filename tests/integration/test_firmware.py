@@ -79,6 +79,16 @@ def test_two_components_have_one_activation(lab):
     assert (here.bmc.boots, here.flashes("cpld"), here.flashes("gpu")) == (1, 1, 1)
 
 
+def test_a_step_between_is_done_once_and_never_again(lab):
+    here = lab("ami")
+    first = here.wish("cpld", "08", activation="ac_cycle")
+    second = here.wish("cpld", "09", activation="ac_cycle", minimum_from="08")
+    assert outcomes(here.update(first, second, checking=True)) == ["would_update"] * 2
+    assert outcomes(here.update(first, second)) == ["updated"] * 2
+    assert outcomes(here.update(first, second)) == ["unchanged"] * 2
+    assert here.flashes("cpld") == 2
+
+
 def test_what_waits_for_a_reboot_is_staged_and_never_flashed_twice(lab):
     here = lab()
     wish = here.wish("bios", activation="reboot")

@@ -17,6 +17,11 @@ _BLOCK = 1 << 20
 PLACE = "{image}"
 
 
+def placed(wish: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The row with the path of its image as it is from here; a relative one lies in the folder."""
+    return {**wish, "image": os.path.join(folder, wish["image"]) if wish["image"] else None}
+
+
 def prove(wish: Mapping[str, Any], node: str) -> int | None:
     """The size of the image, once its SHA-256 is proven, and its signature where one is asked for.
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import activate, update, waking
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import activate, inventory, update, waking
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.wishes import ACTIVATIONS
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.wishes import ACTIVATIONS, is_wanted
 
 Wish = Mapping[str, Any]
 
 
 class Round(NamedTuple):
-    """What became of the rows, and the activation that the caller has to see to before the rest is done."""
+    """What became of the rows, and the activation that the caller has to see to before the rest is done.
+
+    ``cycled`` is whether the host lost its power on the way.
+    """
 
     outcomes: list[Outcome]
     activation: str
+    cycled: bool = False
 
 
 def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) -> Round:
@@ -30,8 +34,9 @@ def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) ->
     outcomes: list[Outcome] = []
     for wish, size in zip(wanted, sizes, strict=True):
         earlier = next((one for one in reversed(outcomes) if one.component == wish["component"]), None)
-        if earlier is None:
-            outcomes.append(update.predict(site, wish, size))
+        done = _overtaken(site, wanted[len(outcomes) :])
+        if done or earlier is None or earlier.outcome == "unchanged":
+            outcomes.append(done or update.predict(site, wish, size))
         else:
             why = "the row before it comes first"
             outcomes.append(
@@ -54,8 +59,9 @@ def carry_out(
     foretell(site, wanted, sizes)
     outcomes: list[Outcome] = []
     group: list[tuple[Wish, Outcome]] = []
-    for wish, size in zip(wanted, sizes, strict=True):
-        outcome = update.flash(site, wish, size)
+    cycled = False
+    for number, (wish, size) in enumerate(zip(wanted, sizes, strict=True)):
+        outcome = _overtaken(site, wanted[number:]) or update.flash(site, wish, size)
         if outcome.outcome != "unchanged":
             site.seen = None
         outcomes.append(outcome)
@@ -63,13 +69,25 @@ def carry_out(
         if wish["with_next"] or not group:
             continue
         # A job that waits for a boot of the host is not activated by nothing, whatever the row says.
-        kind = activate.strongest([*(row["activation"] for row, _outcome in group)])
+        kind = activate.strongest(row["activation"] for row, _outcome in group)
         kind = "reboot" if kind == "none" else kind
         if ACTIVATIONS.index(activated) < ACTIVATIONS.index(kind):
             if kind in activate.BY_CALLER:
-                return Round(outcomes, kind)
+                return Round(outcomes, kind, cycled)
             waking.wake(site, kind, [row for row, _outcome in group], run)
+            cycled = cycled or kind in ("power_cycle", "ac_cycle")
         proven = {one.component: one for one in waking.prove(site, group)}
-        outcomes = [proven.get(one.component, one) for one in outcomes]
+        outcomes = [proven[one.component] if one.outcome == "staged" else one for one in outcomes]
         group, activated, site.seen = [], "none", None
-    return Round(outcomes, "none")
+    return Round(outcomes, "none", cycled)
+
+
+def _overtaken(site: Site, rows: Sequence[Wish]) -> Outcome | None:
+    """A row is done where a later row of its component, to which it was only a step, runs already."""
+    wish, entries = rows[0], site.reading().entries
+    found = inventory.running(entries, wish["component"])
+    later = [row for row in rows[1:] if row["component"] == wish["component"]]
+    if not any(is_wanted(row, found) for row in later):
+        return None
+    seen = found[0].version
+    return Outcome(wish["component"], "unchanged", seen, seen, wish["version"], "a later row of the component runs")

@@ -196,6 +196,8 @@ def test_leaving_c2_out_by_the_operating_system_is_no_reason_to_refuse(tmp_path,
         ({"containers": [{"image": "x", "rocm": "6.2.44"}]}, "containers.0.rocm", "'6.2.4' (nearest)"),
         ({"containers": [{"image": "x", "rocm": 7.1}]}, "containers.0.rocm", "put it in quotes"),
         ({"containers": ["x"]}, "containers", "dict"),
+        ({"firmware": [{"component": "bios", "version": "1.0", "image": "x"}]}, "firmware.0.sha256", "64 hexadecimal"),
+        ({"firmware": [{"component": "bios", "version": 1.0}]}, "firmware.0.version", "put it in quotes"),
     ],
 )
 def test_a_bios_item_or_an_image_that_is_wrong_is_refused_at_its_place(tmp_path, row, place, words):

@@ -8,7 +8,14 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import Journal, journal_path
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import record, write_target
 
 
 def journal(folder):
@@ -58,3 +65,17 @@ def test_what_cannot_be_written_stops_before_the_act(tmp_path):
     (tmp_path / "firmware").write_text("in the way")
     with pytest.raises(FleetError, match=r"cannot be (written|read)"):
         journal(tmp_path).write("bios", "intent", "")
+
+
+def test_in_a_rollout_the_ledger_has_every_event_and_says_whether_we_may_act(tmp_path):
+    catalog, rows = load_catalog(), {"g01": record("g01")}
+    parts = (load_target(write_target(tmp_path), catalog), load_policy({"capacity_floor_percent": 0}), catalog)
+    plan = make_plan(rows, {"g01": "r1"}, *parts, "2026-12-01T08:00:00Z", rows)
+    directory = rollout.rollout_dir(str(tmp_path), plan["plan_id"])
+    rollout.begin(directory, plan)
+    ledger = Ledger.open(rollout.ledger_path(directory))
+    here = {"dir": str(directory), "epoch": ledger.take_lease(action.owner(), 600)}
+    Journal(str(tmp_path), "g01", here, lambda: "now").write("bios", "intent", "1 to 2", version="2")
+    assert ledger.events("g01")[-1]["data"]["firmware"]["version"] == "2"
+    with pytest.raises(FleetError, match="lease|controller|took"):
+        Journal(str(tmp_path), "g01", {**here, "epoch": here["epoch"] - 1}, lambda: "now").still_ours()

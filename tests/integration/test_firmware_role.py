@@ -1,0 +1,137 @@
+# Copyright (c) 2026, fleetops.instinct contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role and its actions over a simulated node and its BMC: what a playbook shows, keeps, and does not tell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+import yaml
+
+from simfleet.bmc.image import make_image
+
+pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
+
+SMALL = {"poll": 0.1, "pending": 1, "settle": 3, "silence": 30, "update_timeout": 60, "off_seconds": 0.2, "pause": 0.2}
+PLAY = {
+    "hosts": "g01",
+    "gather_facts": False,
+    "module_defaults": {"fleetops.instinct.redfish_firmware": SMALL},
+    "roles": [{"role": "fleetops.instinct.firmware"}],
+}
+INFO = [
+    {"fleetops.instinct.redfish_firmware_info": {"fleet_dir": "{{ fleet_dir }}"}, "register": "told"},
+    {"ansible.builtin.debug": {"msg": "{{ told.components | map(attribute='version') | join(' ') }}"}},
+]
+
+
+class Bench:
+    """An operator with a play of his own."""
+
+    def __init__(self, operator):
+        self.operator = operator
+        self.credentials = yaml.safe_load((operator.state / "bmc-credentials.yml").read_text(encoding="ascii"))
+        self.inventory = operator.folder / "bmc.yml"
+        hosts = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))
+        hosts["fleet"]["vars"] |= {f"fleet_bmc_{key}": value for key, value in self.credentials.items()}
+        hosts["fleet"]["vars"]["fleet_bmc_ca"] = str(operator.state / "bmc-ca.pem")
+        self.inventory.write_text(yaml.safe_dump(hosts), encoding="utf-8")
+
+    def wish(self, component, version, **more):
+        """A row with its image."""
+        image = self.operator.folder / f"{component}-{version}.bin"
+        image.write_bytes(make_image({"gpu_bundle": "gpu"}.get(component, component), version))
+        digest = hashlib.sha256(image.read_bytes()).hexdigest()
+        return {"component": component, "version": version, "image": image.name, "sha256": digest, **more}
+
+    def prepared(self, play, words, variables):
+        """How a play is run."""
+        path = self.operator.folder / "play.yml"
+        path.write_text(yaml.safe_dump([play]), encoding="utf-8")
+        given = {"inventory": self.inventory, "firmware_images": self.operator.folder, **variables}
+        made = self.operator._prepared("own", words, {**given, "firmware_fleet_dir": self.operator.records})
+        made["args"][1] = str(path)
+        return made
+
+    def play(self, *words, play=PLAY, rows=(), **variables):
+        """Run a play to its end: status and text."""
+        made = self.prepared(play, ("-e", json.dumps({"firmware_components": list(rows)}), *words), variables)
+        done = subprocess.run(**made, timeout=300, check=False)
+        return done.returncode, done.stdout
+
+    def bmc(self):
+        """What the simulator knows of the BMC."""
+        return json.loads(self.operator.simfleet("bmc", "g01"))
+
+
+@pytest.fixture(name="bench", scope="module")
+def _bench(operator):
+    return Bench(operator)
+
+
+def test_a_bios_is_flashed_rebooted_into_and_seen_by_the_node_itself(bench):
+    row = bench.wish("bios", "3.4", activation="reboot")
+    boots = bench.operator.boots()["g01"]
+    foretold, (status, text) = bench.play("--check", "--diff", rows=[row]), bench.play("--diff", rows=[row])
+    assert (foretold[0], status) == (0, 0), text[-3000:]
+    assert ["-bios: 3.2" in out and "+bios: 3.4" in out for out in (foretold[1], text)] == [True, True]
+    assert bench.operator.shell("g01", "cat /sys/class/dmi/id/bios_version") == "3.4"
+    assert (bench.operator.boots()["g01"], bench.bmc()["components"]["bios"]["flashes"]) == (boots + 1, 1)
+
+
+def test_a_second_run_changes_nothing(bench):
+    status, text = bench.play(rows=[bench.wish("bios", "3.4", activation="reboot")])
+    assert (status, "changed=0" in text, bench.bmc()["components"]["bios"]["flashes"]) == (0, True, 1), text[-3000:]
+
+
+def test_a_bundle_runs_after_a_power_cycle_and_the_node_is_back(bench):
+    status, text = bench.play(rows=[bench.wish("gpu_bundle", "01.26.00.04", activation="power_cycle")])
+    assert status == 0, text[-3000:]
+    assert bench.bmc()["components"]["gpu"]["version"] == "01.26.00.04"
+    assert bench.operator.shell("g01", "true") == ""
+
+
+def test_a_killed_playbook_is_taken_up_and_flashes_once(bench, until):
+    bench.operator.simfleet("bmc", "g01", "on", "slow_task", "factor=8")
+    row = bench.wish("cpld", "F2.00.08", activation="power_cycle")
+    made = bench.prepared(PLAY, ("-e", json.dumps({"firmware_components": [row]})), {})
+    process = subprocess.Popen(**made)
+    until(lambda: bench.bmc()["updating"], 60)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    row["activation"] = "ac_cycle"
+    status, text = bench.play(rows=[row])
+    bench.operator.simfleet("bmc", "g01", "off", "slow_task")
+    cpld = bench.bmc()["components"]["cpld"]
+    assert (status, cpld["version"], cpld["flashes"]) == (0, "F2.00.08", 1), text[-3000:]
+
+
+def test_the_inventory_is_read_and_the_password_is_nowhere(bench):
+    play = {**PLAY, "roles": [], "tasks": INFO}
+    runs = [bench.play("-vvv", "--diff", play=play), bench.play("-vvv", "--diff", rows=[bench.wish("bmc", "2.15.0")])]
+    assert [status for status, _text in runs] == [0, 0], runs[1][1][-3000:]
+    assert "3.4" in runs[0][1]
+    secret = bench.credentials["password"]
+    assert [text for _status, text in runs if secret in text] == []
+    kept = [path for path in bench.operator.records.rglob("*") if path.is_file()]
+    assert [str(path) for path in kept if secret.encode() in path.read_bytes()] == []
+    assert kept
+
+
+def test_a_certificate_of_another_ca_is_refused_and_trusted_only_where_that_is_said(bench):
+    play = {**PLAY, "roles": [], "tasks": INFO}
+    status, text = bench.play(play=play, fleet_bmc_ca="/etc/ssl/certs")
+    assert status, text
+    assert "[untrusted_certificate]" in text
+    status, text = bench.play(play=play, fleet_bmc_ca="/etc/ssl/certs", fleet_bmc_validate_certs="false")
+    assert (status, "is not checked (fleet_bmc_validate_certs: false)" in text) == (0, True), text[-2000:]
+
+
+def test_no_session_is_left_behind(bench):
+    assert bench.bmc()["sessions"]["open"] <= 1  # that of the killed one
