@@ -56,12 +56,16 @@ class ActionModule(task.RedfishAction):
                     site, rows, sizes, args["activated"], lambda: recovery.run_command(command, node)
                 )
             told = {"maker": site.reading().board.maker, "problems": site.reading().problems}
-        changed = any(one.outcome != "unchanged" for one in made.outcomes)
-        result = {"components": [one.as_dict() for one in made.outcomes], "activation": made.activation}
-        result |= {"cycled": made.cycled, **told}
-        lines = {key: "".join(f"{one.component}: {getattr(one, key)}\n" for one in made.outcomes)
-                 for key in ("before", "after")}  # fmt: skip
-        return {"changed": changed, "diff": lines, "warnings": self.warnings_of(client), **result}
+        rows = [one.as_dict() for one in made.outcomes]
+        return {
+            "changed": any(row["outcome"] != "unchanged" for row in rows),
+            "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in rows) for key in ("before", "after")},
+            "components": rows,
+            "activation": made.activation,
+            "cycled": made.cycled,
+            "warnings": [*self.warnings_of(client), *dict.fromkeys(site.notes)],
+            **told,
+        }
 
     @staticmethod
     def _site(args: dict[str, Any], settings: dict[str, Any], node: str, client: Client) -> Site:

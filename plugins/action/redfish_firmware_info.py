@@ -10,9 +10,12 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import StoredFacts
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import reading, task
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import connection, reading, task
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import disagreements, seen_by_node
+
+# Ansible loads this file before it starts its workers: what is read now is there in each of them.
+connection.prepare()
 
 
 class ActionModule(task.RedfishAction):

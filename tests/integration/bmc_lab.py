@@ -46,6 +46,7 @@ class Lab:
         self.machine: dict[str, Any] = {"products": ["AS -8125GS-TNMR2"], "part_numbers": ["113-M3000100-102"]}
         self.by = reading.patterns([], load_catalog().redfish)
         self.limits = Limits(timeout=15.0, silence=6.0, pending=0.5, answers=2)
+        self.notes: list[str] = []
         self.hook: Callable[[], str] | None = None
 
     @property
@@ -87,6 +88,7 @@ class Lab:
         journal = Journal(str(self.folder), "g01", None, lambda: time.strftime("%FT%TZ"))
         site = Site(client, self.by, None, journal, self.machine, time.monotonic, time.sleep, self.limits)
         site.poll, site.settle, site.off = 0.05, 2.0, 0.0
+        self.notes = site.notes
         site.hook = ["outlets"] if self.hook else []
         return site
 

@@ -120,6 +120,7 @@ def test_a_plain_push_goes_where_there_is_nothing_else_b01(lab):
     here = lab("openbmc", "http_push_only")
     assert outcomes(here.update(here.wish(activation="power_cycle"))) == ["updated"]
     assert [path for method, path, _ in here.bmc.exchanges if method == "PATCH"] == ["/redfish/v1/UpdateService"]
+    assert "applied at once" in here.notes[0]
 
 
 def test_an_image_that_is_too_large_is_not_sent_b01(lab):
@@ -224,6 +225,16 @@ def test_a_missing_licence_is_no_wrong_password_b30(lab):
     here = lab("openbmc", "license_missing")
     assert refusal(here, here.wish()) == "license_missing"
     assert len([1 for _method, path, _status in here.bmc.exchanges if path.endswith("UpdateService")]) == 1
+
+
+def test_what_a_flash_resets_besides_is_told_b32(lab):
+    here = lab("openbmc", "flash_resets_settings")
+    wish = here.wish("bios", activation="reboot")
+    here.update(wish)
+    here.bmc.power("ForceRestart")
+    assert outcomes(here.update(wish)) == ["updated"]
+    assert ["SMTControl Disabled -> Auto" in note for note in here.notes if "settings" in note] == [True]
+    assert [note for note in here.notes if "the boot order was" in note]
 
 
 def test_entries_that_do_not_run_are_told_apart_b34(lab):

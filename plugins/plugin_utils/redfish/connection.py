@@ -9,6 +9,7 @@ repeats a question, and whether an order was carried out is for its caller to fi
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -63,6 +64,12 @@ def library() -> Any:
     logging.getLogger("sushy").propagate = False
     logging.getLogger("sushy").addHandler(logging.NullHandler())
     return sushy
+
+
+def prepare() -> None:
+    """Load it in the process that Ansible starts its workers from; that it is missing is told by who needs it."""
+    with contextlib.suppress(BmcError):
+        library()
 
 
 def once(base: Any, check: Callable[..., None]) -> Any:

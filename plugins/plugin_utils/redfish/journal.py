@@ -48,16 +48,19 @@ class Journal:
                 told = dict(row) if row["event"] == "intent" else {**told, **row}
         return told
 
-    def write(self, component: str, event: str, reason: str, **data: Any) -> None:
+    def write(
+        self, component: str, event: str, reason: str, kept: Mapping[str, Any] | None = None, **data: Any
+    ) -> None:
         """Write an event; it is on the disk when this returns.
 
+        :param kept: what the node's own file keeps besides, and no ledger.
         :raises FleetError: it cannot be written. StaleController: another controller took this rollout over.
         """
         row = {"at": self._now(), "component": component, "event": event, "reason": reason, **data}
         try:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with open(self.path, "ab") as stream:
-                stream.write(json.dumps(row, ensure_ascii=True).encode("ascii") + b"\n")
+                stream.write(json.dumps({**row, **(kept or {})}, ensure_ascii=True).encode("ascii") + b"\n")
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError as problem:
@@ -67,7 +70,7 @@ class Journal:
                 "a folder with room",
                 "see who owns it, and df; or give fleet_dir",
             ) from problem
-        self._events.append(row)
+        self._events.append({**row, **(kept or {})})
         if self._here.get("dir") and self._epoch is not None:
             ledger = Ledger.open(rollout.ledger_path(self._here["dir"]))
             ledger.note(self._epoch, self._node, f"firmware {component} {event}: {reason}", {"firmware": row})

@@ -47,6 +47,7 @@ class Site:
     :param machine: ``products`` and ``part_numbers`` of the node.
     :param poll: seconds between two looks; ``settle`` until a version that runs must show; ``off`` without power.
     :param hook: the operator's own AC cycle, program and arguments.
+    :param notes: what the operator has to be told besides, in sentences.
     """
 
     client: Client
@@ -62,6 +63,7 @@ class Site:
     off: float = 30.0
     hook: Sequence[str] = ()
     seen: Reading | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def subject(self) -> str:

@@ -24,6 +24,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Follower, Verdict
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import OPEN
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.reset_by_flash import changed, settings_of
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site, Unproven
 
 
@@ -55,7 +56,7 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
     decision = wishes.decide(wish, seen.entries, site.subject, site.machine, seen.problems)
     if decision.do == "nothing":
         if site.journal.last(name).get("event") in (*OPEN, "staged"):
-            site.journal.write(name, "done", f"{wanted} runs")
+            finish(site, name, wanted)
             return Outcome(name, "updated", told.get("from"), wanted, wanted, "an earlier run flashed it")
         return Outcome(name, "unchanged", decision.before, decision.before, wanted, "it runs already")
     if _known(site, wish, seen.entries) == "staged":
@@ -63,6 +64,7 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
     way = _way(site, wish)
     push.refuse_unfit(way, wish, size, site.subject)
     before = site.tasks()
+    kept = {"settings": settings_of(site.client.look, seen.board.system.get("@odata.id"))}
     site.journal.write(
         name,
         "intent",
@@ -73,6 +75,7 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
         tasks=before,
         last_reset=site.last_reset(),
         activation=wish["activation"],
+        kept=kept,
     )
     site.journal.still_ours()
     answer = _send(site, wish, way, [entry.uri for entry in decision.entries])
@@ -88,10 +91,21 @@ def _known(site: Site, wish: Mapping[str, Any], entries: list[Entry]) -> str:
     return "staged" if ours or shown else ""
 
 
+def finish(site: Site, component: str, version: str) -> None:
+    """Write down that a version runs, and note what its flash has reset besides, by what was there before it."""
+    before = site.journal.last(component).get("settings")
+    site.journal.write(component, "done", f"{version} runs")
+    after = settings_of(site.client.look, site.reading().board.system.get("@odata.id"))
+    site.notes += [f"since {component} was flashed, {what}" for what in changed(before, after)]
+
+
 def _way(site: Site, wish: Mapping[str, Any]) -> push.Way:
     service = site.reading().board.service
     uri = push.action_info_uri(service) if wish["image_uri"] else None
-    return push.choose(service, wish, site.subject, site.client.get(uri) if uri else None)
+    way = push.choose(service, wish, site.subject, site.client.get(uri) if uri else None)
+    if way.at_once:
+        site.notes.append(f"{wish['component']}: a plain push is applied at once, and the BMC or the node may restart")
+    return way
 
 
 def _send(site: Site, wish: Mapping[str, Any], way: push.Way, uris: list[str]) -> Answer:
@@ -185,7 +199,7 @@ def _conclude(site: Site, wish: Mapping[str, Any], before: str | None, verdict: 
     if verdict.what == "failed":
         raise _failed(site, name, verdict.code, f"{verdict.why}; {after or 'no version'} runs")
     if after == wanted:
-        site.journal.write(name, "done", f"{wanted} runs")
+        finish(site, name, wanted)
         return Outcome(name, "updated", before, wanted, wanted, verdict.why)
     if waits and verdict.code != "task_gone":
         site.journal.write(name, "staged", f"{verdict.why}; it waits for {wish['activation']}")

@@ -12,7 +12,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import a
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError, refused
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import ROOT
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site, Unproven
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.update import read_back
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.update import finish, read_back
 
 
 def wake(site: Site, kind: str, rows: Sequence[Mapping[str, Any]], run: Callable[[], str]) -> None:
@@ -63,7 +63,7 @@ def prove(site: Site, rows: Sequence[tuple[Mapping[str, Any], Outcome]]) -> list
                 f"{wish['version']}, read back",
                 "look at the BMC's log before you run this again, which flashes it again",
             )
-        site.journal.write(name, "done", f"{after} runs")
+        finish(site, name, str(after))
         proven.append(outcome._replace(outcome="updated", after=after, why="it runs since its activation"))
     return proven
 
