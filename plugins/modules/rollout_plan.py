@@ -17,8 +17,8 @@ description:
   - Cuts the fleet into waves, canaries first, one failure domain at a time, never below the capacity floor, and
     says for each node its steps and
     whether it could go back.
-  - The estimate goes by what the steps of a node took in earlier rollouts below O(fleet_dir), where enough were measured;
-    a ledger that cannot be read is left out of it, and named.
+  - The estimate goes by what the steps of a node took in earlier rollouts below O(fleet_dir), where enough were
+    measured; a ledger that cannot be read is left out of it, and named.
   - Saves the plan as JSON below O(fleet_dir) and shows it as a table. Runs on the controller alone.
 options:
   target:

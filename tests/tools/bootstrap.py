@@ -34,6 +34,7 @@ NEEDED_AS_ROOT = {
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
     "unshare": "util-linux",
     "gpg": "gnupg",
+    "openssl": "openssl",
     "dpkg-deb": "dpkg",
     "apt-ftparchive": "apt-utils",
 }

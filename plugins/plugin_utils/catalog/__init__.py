@@ -46,7 +46,8 @@ class Catalog:
 
     ``products`` is a map by name; ``retired`` and ``announced`` hold names no target may ask for; ``settings`` has the
     rows of settings.yml by section; ``bios`` those about the BIOS; ``signatures`` are those of log_signatures.yml by
-    id; ``redfish`` has the rows of redfish.yml by section; ``digest`` changes with any byte of any file and with the overlay. Every row has its source in words.
+    id; ``redfish`` has the rows of redfish.yml by section; ``digest`` changes with any byte of any file and with the
+    overlay. Every row has its source in words.
     """
 
     def __init__(self, files: Files) -> None:

@@ -11,7 +11,8 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import lo
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.rehearsal import UNTOUCHED, rehearsal, steps
 
 OLD, NEW = {"rocm": "6.4.4", "driver": "6.4.4"}, {"rocm": "7.0.2", "driver": "30.10.2"}
-KERNEL = {"cmdline": ["pcie_aspm=off"], "module_options": {"amdgpu": {"x": "1"}}, "sysctl": {"kernel.numa_balancing": 0}}
+SYSCTL = {"kernel.numa_balancing": 0}
+KERNEL = {"cmdline": ["pcie_aspm=off"], "module_options": {"amdgpu": {"x": "1"}}, "sysctl": SYSCTL}
 
 
 def plan(policy=None, **row):
