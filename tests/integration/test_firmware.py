@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import update
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Unproven
 from ansible_collections.fleetops.instinct.tests.integration.bmc_lab import Lab, outcomes
@@ -201,6 +202,31 @@ def test_a_bmc_that_dies_half_way_is_inconclusive_and_is_not_flashed_again_blind
     with pytest.raises(Unproven, match="bmc_silent") as caught:
         here.update(here.wish(activation="power_cycle"))
     assert (caught.value.diagnosis, here.events()[-1], here.pushes()) == ("firmware_unproven", "accepted", 1)
+
+
+def test_a_bmc_that_is_busy_with_another_image_has_refused_this_one(lab):
+    here = lab()
+    here.bmc.flow = here.bmc
+    code = refusal(here, here.wish(activation="power_cycle"))
+    assert (code, here.events()[-1], here.flashes("gpu")) == ("refused", "failed", 0)
+
+
+def test_an_answer_that_was_lost_is_no_failure_and_is_found_again(lab):
+    here = lab("openbmc", {"connection_drops": {"method": "POST", "every": 2}}, task_seconds=0.2)
+    assert outcomes(here.update(here.wish(activation="power_cycle"))) == ["updated"]
+    assert here.flashes("gpu") == 1
+
+
+def test_an_error_after_the_image_was_taken_leaves_it_in_flight_b13(lab, monkeypatch):
+    here = lab()
+
+    def mistrusted(_site, _uri, _wish):
+        raise BmcError("untrusted_certificate", "BMC", "it came back with another certificate")
+
+    monkeypatch.setattr(update, "follow", mistrusted)
+    with pytest.raises(Unproven, match="untrusted_certificate"):
+        here.update(here.wish(activation="power_cycle"))
+    assert here.events() == ["intent", "accepted"]
 
 
 def test_full_session_slots_have_a_name_of_their_own_and_nobodys_session_is_ended_b16(lab):

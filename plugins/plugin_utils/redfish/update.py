@@ -12,14 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import activate, inventory, push, wishes
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import (
+    activate,
+    inventory,
+    push,
+    sending,
+    wishes,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import (
     Answer,
     BmcError,
     is_of,
-    path_of,
     refused,
     task_uri,
+    words_of,
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Follower, Verdict
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry
@@ -39,7 +45,7 @@ def predict(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
     known = _known(site, wish, seen.entries)
     if known == "staged":
         return Outcome(name, "would_activate", decision.before, wanted, wanted, "it is staged already")
-    push.refuse_unfit(_way(site, wish), wish, size, site.subject)
+    push.refuse_unfit(sending.way_of(site, wish), wish, size, site.subject)
     return Outcome(name, "would_update", decision.before, wanted, wanted, "another version runs")
 
 
@@ -61,8 +67,10 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
         return Outcome(name, "unchanged", decision.before, decision.before, wanted, "it runs already")
     if _known(site, wish, seen.entries) == "staged":
         return Outcome(name, "staged", decision.before, decision.before, wanted, "it is staged already")
-    way = _way(site, wish)
+    way = sending.way_of(site, wish)
     push.refuse_unfit(way, wish, size, site.subject)
+    uris = [entry.uri for entry in decision.entries]
+    sending.reserve(site, wish, way, uris)
     before = site.tasks()
     kept = {"settings": settings_of(site.client.look, seen.board.system.get("@odata.id"))}
     site.journal.write(
@@ -78,8 +86,13 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
         kept=kept,
     )
     site.journal.still_ours()
-    answer = _send(site, wish, way, [entry.uri for entry in decision.entries])
-    return _after_push(site, wish, decision, answer, before)
+    try:
+        return _after_push(site, wish, decision, sending.send(site, wish, way, uris), before)
+    except BmcError as problem:
+        # Whatever it was, it does not tell what became of the image that is on its way.
+        if site.journal.last(name)["event"] not in OPEN or isinstance(problem, Unproven):
+            raise
+        raise Unproven(problem.code, f"{site.subject} {name}", problem.seen) from problem
 
 
 def _known(site: Site, wish: Mapping[str, Any], entries: list[Entry]) -> str:
@@ -99,49 +112,6 @@ def finish(site: Site, component: str, version: str) -> None:
     site.notes += [f"since {component} was flashed, {what}" for what in changed(before, after)]
 
 
-def _way(site: Site, wish: Mapping[str, Any]) -> push.Way:
-    service = site.reading().board.service
-    uri = push.action_info_uri(service) if wish["image_uri"] else None
-    way = push.choose(service, wish, site.subject, site.client.get(uri) if uri else None)
-    if way.at_once:
-        site.notes.append(f"{wish['component']}: a plain push is applied at once, and the BMC or the node may restart")
-    return way
-
-
-def _send(site: Site, wish: Mapping[str, Any], way: push.Way, uris: list[str]) -> Answer:
-    client, targets = site.client, push.targets_of(way, wish, uris)
-    if way.kind == "simple_update":
-        return client.post(way.uri, push.simple_body(way, wish, targets))
-    if way.kind == "http_push":
-        if way.push_targets and targets:
-            _reserve(site, targets)
-        stream = push.Stream(wish["image"], None)
-    else:
-        oem = wish["oem_part"] or _oem_part(site, wish)
-        parts = [("UpdateParameters", push.parameters(wish, targets)), *([("OemParameters", oem)] if oem else [])]
-        stream = push.Stream(wish["image"], parts)
-    return client.push(way.uri, stream, stream.content_type, max(client.door.timeout, 600.0))
-
-
-def _reserve(site: Site, targets: list[str]) -> None:
-    uri = path_of(str(site.reading().board.service.get("@odata.id") or "/redfish/v1/UpdateService"))
-    if site.client.get(uri).get("HttpPushUriTargetsBusy") is True:
-        raise BmcError(
-            "service_busy",
-            site.subject,
-            "somebody else has reserved its push",
-            "a free update service",
-            "wait until it is done",
-        )
-    answer = site.client.patch(uri, {"HttpPushUriTargets": targets})
-    if not answer.good:
-        raise refused(answer, site.subject, "naming the target of the push")
-
-
-def _oem_part(site: Site, wish: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return push.oem_part(site.by.catalog["oem_parts"], site.reading().board.maker, wish["component"])
-
-
 def _after_push(
     site: Site, wish: Mapping[str, Any], decision: wishes.Decision, answer: Answer, before: list[str]
 ) -> Outcome:
@@ -153,6 +123,12 @@ def _after_push(
     uri = task_uri(answer) if answer.good else None
     uri = None if uri and is_of(uri, before) else uri  # somebody else's older task
     uri = uri or _new_task(site, before)
+    if uri is None and not answer.good and words_of(answer.body):
+        # A gateway's error has no words of Redfish: these are the BMC's own, and no task has come of it.
+        site.journal.write(name, "failed", answer.said)
+        raise BmcError(
+            "refused", f"{site.subject} {name}", answer.said, "a BMC that takes the image", "see what it says"
+        )
     if uri is None and not answer.good:
         raise Unproven(
             "update_in_flight", f"{site.subject} {name}", f"nobody knows whether the push arrived: {answer.said}"
