@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, audit_files, ends, look, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, audit_files, ends, records, this_run
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import render
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.model import model
@@ -23,8 +22,10 @@ class ActionModule(action.FleetAction):
     """See the documentation of fleetops.instinct.audit_report."""
 
     SPEC = {
-        "nodes": {"type": "list", "elements": "str", "required": True},
+        "nodes": {"type": "list", "elements": "str", "default": []},
+        "facts_from": {"type": "path"},
         "target": {"type": "path"},
+        "policy": {"type": "raw"},
         "catalog": {"type": "path"},
         "forms": audit_files.SPEC,
         "fleet_dir": action.FLEET_DIR,
@@ -32,12 +33,18 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         try:
-            return self._report(args)
+            judged = this_run.judge_saved(args, task_vars) if args["facts_from"] else None
+            if judged is None:
+                return self._report(args)
+            if judged.said:
+                self.say(judged.said)
+            told = {"warnings": judged.warnings} if judged.warnings else {}
+            return {**self._report({**args, "nodes": judged.nodes}), **told}
         except FleetError as error:
             return ends.refused(ends.bad_input(masked(str(error))))
 
     def _report(self, args: dict[str, Any]) -> dict[str, Any]:
-        found = this_runs_records(args["fleet_dir"], args["nodes"])
+        found = this_run.found(args["fleet_dir"], args["nodes"])
         ended = ends.end(found, args["nodes"])
         result = self._result(args, found, ended)
         where = audit_files.places(args["fleet_dir"], args["forms"])
@@ -57,17 +64,3 @@ class ActionModule(action.FleetAction):
         read = [node for node, record in found.items() if record["facts_digest"] is not None]
         facts = records.StoredFacts(args["fleet_dir"], read)
         return model(found, summary, catalog_digest=catalog.digest, target_name=name, facts=facts)
-
-
-def this_runs_records(
-    fleet_dir: str, nodes: list[str], keep: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-) -> dict[str, dict[str, Any]]:
-    """A record for each node, or what is to be kept of it: the one this run wrote, or "unknown" where it gave none."""
-    run = action.run_id()
-    found = records.read_records(fleet_dir, nodes, run_id=run, keep=keep)
-    for node in nodes:
-        if node not in found:
-            about = {"run_id": run, "gathered_at": action.now()}
-            found[node] = look.silent_record(fleet_dir, node, "no answer in this run", **about)
-            records.write_record(fleet_dir, found[node])
-    return {node: found[node] for node in nodes}

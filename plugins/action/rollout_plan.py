@@ -10,8 +10,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, attempts, host_variables, records
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
+    action,
+    attempts,
+    host_variables,
+    records,
+    this_run,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.eta import Measured
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
@@ -52,7 +57,7 @@ class ActionModule(action.FleetAction):
     def _plan(args: dict[str, Any], hostvars: Mapping[str, Any], learned: Measured) -> dict[str, Any]:
         catalog = load_catalog(args["catalog"])
         target, policy = load_target(args["target"], catalog), load_policy(args["policy"])
-        found = this_runs_records(args["fleet_dir"], args["nodes"], Kept())
+        found = this_run.found(args["fleet_dir"], args["nodes"], Kept())
         variables = host_variables.read(policy, hostvars, args["nodes"], lambda key: placed(args["policy"], key))
         racks = {node: record.get("rack") for node, record in found.items()}
         for attempt in itertools.count(1):

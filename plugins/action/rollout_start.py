@@ -9,8 +9,7 @@ import os
 from itertools import chain
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.action.audit_report import this_runs_records
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, opening, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, opening, rollout, this_run
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 
@@ -41,7 +40,7 @@ class ActionModule(action.FleetAction):
     def _opening(self, args: dict[str, Any], task_vars: dict[str, Any]) -> opening.Opening:
         if args["mode"] == "rollback":
             return (opening.back_by_itself if args["automatic"] else opening.back)(args)
-        opened = opening.forward(args, task_vars["hostvars"], lambda nodes: this_runs_records(args["fleet_dir"], nodes))
+        opened = opening.forward(args, task_vars["hostvars"], lambda nodes: this_run.found(args["fleet_dir"], nodes))
         if opened.plan["nodes"] and not self.checking:
             rollout.begin(opened.directory, opened.plan)
         return opened

@@ -20,13 +20,25 @@ description:
   - Fails unless the fleet is clean. Why is told by RV(code), which RV(msg) begins with. Runs on the controller alone.
 options:
   nodes:
-    description: The nodes to report on.
+    description:
+      - The nodes to report on. With O(facts_from), one without a file of its name counts as unreachable, a file of none
+        of the hosts in the inventory is told as a warning, and every file is a node where none is given.
     type: list
     elements: str
-    required: true
-  target:
-    description: The target file, for its name.
+    default: []
+  facts_from:
+    description:
+      - A folder of files C(NAME.json) to judge first, as if the nodes had been asked; nothing is connected to.
+      - A file holds the facts of M(fleetops.instinct.node_facts), as the audit keeps them in C(facts) of O(fleet_dir) or
+        as a task returned them, or a machine that M(fleetops.instinct.record_node) wrote, whose facts are gathered here.
+      - A file that cannot be used makes its node unknown, with the reason. It never ends the task.
     type: path
+  target:
+    description: The target file, for its name, and for what is judged by it with O(facts_from).
+    type: path
+  policy:
+    description: The policy, as a dict or the path of a file, for O(facts_from).
+    type: raw
   catalog:
     description: What a site lays over the catalog, a YAML file or a folder of them.
     type: path
@@ -51,6 +63,13 @@ EXAMPLES = r"""
 - name: Tell what the fleet is fit for
   fleetops.instinct.audit_report:
     nodes: "{{ ansible_play_hosts_all }}"
+  run_once: true
+  delegate_to: localhost
+
+- name: Judge what was sent from elsewhere
+  fleetops.instinct.audit_report:
+    facts_from: from-site-b
+    target: target.yml
   run_once: true
   delegate_to: localhost
 """
