@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""BIOS settings through simulated BMCs of four makers, and through each of the troubles that were reported (class b)."""
+"""BIOS settings through simulated BMCs of four makers, and through the troubles that were reported (class b)."""
 
 from __future__ import annotations
 
@@ -102,7 +102,10 @@ def test_a_prediction_is_true_and_sends_nothing(lab, profile):
 
 @every
 def test_what_somebody_else_staged_is_named_and_never_applied_by_us(lab, profile):
-    here, (value, _attribute) = lab(profile, {"pending_settings_of_somebody_else": {"setting": "iommu"}}), OTHER[profile]
+    here, (value, _attribute) = (
+        lab(profile, {"pending_settings_of_somebody_else": {"setting": "iommu"}}),
+        OTHER[profile],
+    )
     with pytest.raises(BmcError, match=f"{IOMMU[profile]} Disabled") as caught:
         here.stage({"smt": value})
     assert caught.value.code == "foreign_pending"

@@ -16,7 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_nam
     neutral,
     value_for,
 )
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_reading import JOBS, Job, Setup
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_reading import OPEN, Job, Setup
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_registry import same
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target_parts import GLOBAL_CSTATE, is_off
 
@@ -106,7 +106,7 @@ def plan(setup: Setup, wishes: Mapping[str, Any], names: Names, subject: str, fo
     :param foreign: what to do about staged values of others: one of FOREIGN.
     :raises BmcError: something is wrong with a wish, it cannot be set, or values of others are staged.
     """
-    refuse_unknown_jobs(setup, subject)
+    refuse_unknown(setup, subject)
     rows = rows_of(setup, wishes, names, subject)
     wanted = {row.attribute: row.wanted for row in rows}
     others = _others(setup, wanted)
@@ -179,15 +179,17 @@ def not_staged(setup: Setup, writes: Mapping[str, Any]) -> list[str]:
     return [key for key, value in writes.items() if not same(setup.coming[key], value)]
 
 
-def refuse_unknown_jobs(setup: Setup, subject: str) -> None:
-    """Pass where it is known which jobs there are.
+def refuse_unknown(setup: Setup, subject: str) -> None:
+    """Pass where it is known what is staged and which jobs there are.
 
-    :raises BmcError: jobs_unknown.
+    :raises BmcError: staged_unknown, jobs_unknown.
     """
-    told = [one for one in setup.problems if one.startswith(JOBS)]
-    if told:
-        seen = f"it cannot be told whether a job for BIOS settings waits: {told[0]}"
-        raise BmcError("jobs_unknown", f"{subject} BIOS", seen, "a queue that can be read", "see why it cannot")
+    for problem in setup.problems:
+        for begin, code in OPEN.items():
+            if problem.startswith(begin):
+                raise BmcError(
+                    code, f"{subject} BIOS", problem, "what is staged, and which jobs wait", "see why it is so"
+                )
 
 
 def _cstates(setup: Setup, names: Names) -> list[str]:

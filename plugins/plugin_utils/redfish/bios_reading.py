@@ -20,7 +20,8 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board im
 
 Get = Callable[[str], Mapping[str, Any]]
 
-JOBS = "jobs: "  # how a problem begins that leaves open which jobs there are
+# How a problem begins that leaves open what is staged, or which jobs there are, and the code of the refusal.
+OPEN = {"staged: ": "staged_unknown", "jobs: ": "jobs_unknown"}
 SECRET = "***"
 REGISTRIES = "/redfish/v1/Registries"
 _TASKS = "/redfish/v1/TaskService/Tasks"
@@ -87,7 +88,7 @@ def read(get: Get, board: Board, subject: str, registry: Registry | None = None)
         raise BmcError("no_bios", subject, seen, "Bios with Attributes", "set this node's BIOS by hand")
     problems: list[str] = []
     known = registry or _registry(get, uri, bios, problems)
-    place, later = _settings(get, uri, bios)
+    place, later = _settings(get, uri, bios, problems)
     applied = _values(attributes)
     staged = {key: value for key, value in _values(later.get("Attributes")).items() if key in applied}
     staged = {key: value for key, value in staged.items() if not same(value, applied[key])}
@@ -111,7 +112,7 @@ def _hide(applied: dict[str, Any], staged: dict[str, Any], registry: Registry | 
             staged[name] = f"{SECRET} (another)"
 
 
-def _settings(get: Get, uri: str, bios: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+def _settings(get: Get, uri: str, bios: Mapping[str, Any], problems: list[str]) -> tuple[str | None, Mapping[str, Any]]:
     named = link(bios, "@Redfish.Settings", "SettingsObject")
     base = uri.rstrip("/")
     # Some BMCs have one and name none.
@@ -119,9 +120,11 @@ def _settings(get: Get, uri: str, bios: Mapping[str, Any]) -> tuple[str | None, 
         try:
             return place, get(place)
         except BmcError as problem:
-            if named or problem.code != "not_there":
+            if problem.code != "not_there":
                 raise
-    return None, {}
+    if named:
+        problems.append(f"staged: {named} is named and is not there")
+    return named, {}
 
 
 def _times(bios: Mapping[str, Any], later: Mapping[str, Any]) -> tuple[str, ...]:
@@ -190,7 +193,7 @@ def _jobs(get: Get, board: Board, later: Mapping[str, Any], by_job: bool, proble
         except BmcError as problem:
             # A BMC without such a service has no such jobs; one that does not answer may have.
             if by_job or problem.code != "not_there":
-                problems.append(f"{JOBS}{problem.seen}")
+                problems.append(f"jobs: {problem.seen}")
 
 
 def _queue(get: Get, place: str) -> Iterator[Job]:

@@ -129,7 +129,7 @@ def prove(desk: Desk, wishes: Mapping[str, Any], job: str | None) -> list[bios.R
     end, looks = desk.clock() + desk.wait, 0
     while True:
         setup = desk.read()
-        bios.refuse_unknown_jobs(setup, desk.subject)
+        bios.refuse_unknown(setup, desk.subject)
         rows = bios.rows_of(setup, wishes, desk.names, desk.subject)
         seen = bios.verdict(rows, setup.waiting, _job(desk, job))
         looks = looks + 1 if seen.what == "applied" else 0
