@@ -241,6 +241,15 @@ def test_settings_that_the_reset_ignores_are_a_failure_b33(lab):
 # -- a controller that is killed, a BMC that drops answers ------------------------------------------------------------
 
 
+def test_a_bmc_that_is_not_there_yet_after_the_boot_is_waited_for(lab):
+    here = lab("openbmc")
+    _plan, job = here.stage({"smt": "Enabled"})
+    here.bmc.power("ForceRestart")
+    here.bmc.quirks["5xx_burst"] = {"times": 12, "status": 503, "after": 6}
+    assert here.prove({"smt": "Enabled"}, job)
+    assert [status for _method, _path, status in here.bmc.exchanges].count(503) == 12
+
+
 def test_an_answer_that_was_lost_is_looked_for_in_the_settings(lab):
     here = lab("openbmc", {"connection_drops": {"every": 1, "method": "PATCH"}})
     assert here.set({"smt": "Enabled"})

@@ -128,10 +128,7 @@ def prove(desk: Desk, wishes: Mapping[str, Any], job: str | None) -> list[bios.R
     """
     end, looks = desk.clock() + desk.wait, 0
     while True:
-        setup = desk.read()
-        bios.refuse_unknown(setup, desk.subject)
-        rows = bios.rows_of(setup, wishes, desk.names, desk.subject)
-        seen = bios.verdict(rows, setup.waiting, _job(desk, job))
+        rows, seen = _seen(desk, wishes, job)
         looks = looks + 1 if seen.what == "applied" else 0
         if looks >= _LOOKS:
             return rows
@@ -182,6 +179,19 @@ def shown(desk: Desk) -> dict[str, Any]:
         "problems": list(setup.problems),
         "warnings": list(setup.problems),
     }
+
+
+def _seen(desk: Desk, wishes: Mapping[str, Any], job: str | None) -> tuple[list[bios.Row], bios.Verdict]:
+    """One look after the boot; a BMC that is not there yet is waited for."""
+    try:
+        setup = desk.read()
+    except BmcError as problem:
+        if problem.code != "bmc_unreachable":
+            raise
+        return [], bios.Verdict("wait", problem.seen)
+    bios.refuse_unknown(setup, desk.subject)
+    rows = bios.rows_of(setup, wishes, desk.names, desk.subject)
+    return rows, bios.verdict(rows, setup.waiting, _job(desk, job))
 
 
 def _job(desk: Desk, uri: str | None) -> Job | None:
