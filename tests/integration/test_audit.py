@@ -81,13 +81,14 @@ def test_the_worst_code_comes_first_in_the_last_line_in_the_message_and_in_the_r
 
 def test_each_node_is_told_with_its_own_reason(seen: Any) -> None:
     reasons = {
-        "away": "Connection refused",
         "nogpu": "no GPU on the PCI bus",
         "mi250": "MI250, wanted a product of the target",
         "slow": "16.0 GT/s (Gen4), wanted 32.0 GT/s (Gen5)",
     }
     text = " ".join(seen.done.text.split())
     assert [reason for reason in reasons.values() if reason not in text] == []
+    # ssh tells why, or is gone already by the time that Ansible writes to it
+    assert "Connection refused" in text or "could not be sent to remote host" in text
     assert "Traceback" not in seen.done.text
 
 
