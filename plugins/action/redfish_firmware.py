@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -43,38 +44,37 @@ class ActionModule(task.RedfishAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         node, settings = task_vars["inventory_hostname"], self.settings(args, task_vars)
-        rows = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
-        rows = [images.placed(row, args["images"]) for row in rows]
+        wanted = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
+        rows = [images.placed(row, args["images"]) for row in wanted]
         sizes = [images.prove(row, node) for row in rows]
         with self.client(settings) as client:
             site = self._site(args, settings, node, client)
             if self.checking:
                 made = rounds.foretell(site, rows, sizes)
             else:
-                command = args["ac_cycle_command"]
-                made = rounds.carry_out(
-                    site, rows, sizes, args["activated"], lambda: recovery.run_command(command, node)
-                )
-            told = {"maker": site.reading().board.maker, "problems": site.reading().problems}
-        rows = [one.as_dict() for one in made.outcomes]
+                run = functools.partial(recovery.run_command, args["ac_cycle_command"], node)
+                made = rounds.carry_out(site, rows, sizes, args["activated"], run)
+            seen = site.reading()
+        told = [one.as_dict() for one in made.outcomes]
         return {
-            "changed": any(row["outcome"] != "unchanged" for row in rows),
-            "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in rows) for key in ("before", "after")},
-            "components": rows,
+            "changed": any(row["outcome"] != "unchanged" for row in told),
+            "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in told) for key in ("before", "after")},
+            "components": told,
             "activation": made.activation,
             "cycled": made.cycled,
             "warnings": [*self.warnings_of(client), *dict.fromkeys(site.notes)],
-            **told,
+            "driver_away": made.driver_away,
+            "maker": seen.board.maker,
+            "problems": seen.problems,
         }
 
     @staticmethod
     def _site(args: dict[str, Any], settings: dict[str, Any], node: str, client: Client) -> Site:
-        catalog = load_catalog(args["catalog"])
-        by = reading.patterns(args["patterns"], catalog.redfish)
+        catalog, facts = load_catalog(args["catalog"]), StoredFacts(args["fleet_dir"], [node])
         limits = Limits(args["update_timeout"], args["silence"], args["pending"], args["answers"])
         journal = Journal(args["fleet_dir"], node, args["rollout"], action.now)
-        site = Site(client, by, settings["system"], journal, {}, time.monotonic, time.sleep, limits,
-                    args["poll"], args["settle"], args["off_seconds"], args["ac_cycle_command"])  # fmt: skip
-        facts = StoredFacts(args["fleet_dir"], [node]).get(node)
-        site.machine = machine_of(site.reading().board, facts, catalog.product_for)
+        by, clock = reading.patterns(args["patterns"], catalog.redfish), (time.monotonic, time.sleep)
+        seconds = (args["poll"], args["settle"], args["off_seconds"])
+        site = Site(client, by, settings["system"], journal, {}, *clock, limits, *seconds, args["ac_cycle_command"])
+        site.machine = machine_of(site.reading().board, facts.get(node), catalog.product_for)
         return site

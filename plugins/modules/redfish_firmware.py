@@ -19,13 +19,10 @@ extends_documentation_fragment:
 description:
   - Asks the BMC from the controller, in one session that is closed at the end; the node itself is not contacted.
   - Each component is compared first, and one that runs the wanted version is never flashed. The others are flashed in
-    the order
-    of O(components), one at a time, and each is proven by the version that is read back; what a task says of itself
-    proves
-    nothing.
-  - What an activation is waited for is known as staged, and is not flashed again. Every image that is sent has its
-    intent in
-    C(firmware/NODE.jsonl) below O(fleet_dir) first, so that a run after a killed one looks before it sends.
+    the order of O(components), one at a time, and each is proven by the version that is read back; what a task says of
+    itself proves nothing.
+  - What waits for its activation is known as staged, and is not flashed again. Every image that is sent has its intent
+    in C(firmware/NODE.jsonl) below O(fleet_dir) first, so that a run after a killed one looks before it sends.
 attributes:
   check_mode:
     support: full
@@ -64,8 +61,7 @@ options:
         type: str
       signature:
         description:
-          - A program and its arguments that ends with 0 where the signature of the image holds, such as V(gpgv) with
-            a keyring.
+          - A program and its arguments that ends with 0 where the signature of the image holds.
           - C({image}) and C({node}) in them are replaced. It is run without a shell, before anything is sent.
         type: list
         elements: str
@@ -98,14 +94,13 @@ options:
         default: false
       method:
         description:
-          - How the image goes to the BMC. V(auto) is a multipart push, a plain push or SimpleUpdate, the first that
-            is offered.
+          - How the image goes to the BMC. V(auto) is the first of the others that is offered.
           - A push URI outside of C(/redfish) is the maker's own, and is taken with V(http_push) alone.
         type: str
         choices: [auto, multipart, http_push, simple_update]
         default: auto
       targets:
-        description: What to name as targets of the update; by default the entries of the component, nothing where empty.
+        description: What to name as targets of the update; by default the component's entries, nothing where empty.
         type: list
         elements: str
       apply_time:
@@ -123,9 +118,11 @@ options:
         choices: [none, driver_reload, bmc_reset, reboot, power_cycle, ac_cycle]
         default: none
       with_next:
-        description: >-
-          Whether the next component is flashed before this one is activated, so that one activation serves
-          both.
+        description: Whether the next component is flashed before this one is activated, by one activation for both.
+        type: bool
+        default: false
+      driver_away:
+        description: Whether the driver of the GPUs has to be unloaded for the flash; see RV(driver_away).
         type: bool
         default: false
   activated:
@@ -176,8 +173,7 @@ options:
   rollout:
     description:
       - The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start). With it every event is in the ledger as well,
-        and nothing is
-        sent once another controller has taken the rollout over.
+        and nothing is sent once another controller has taken the rollout over.
     type: dict
 """
 
@@ -189,10 +185,7 @@ EXAMPLES = r"""
         version: "01.26.00.04"
         image: images/AMD_MI300X_01.26.00.04.pldm
         sha256: 5c1f7d0b8a5b4f0c9e6e7a2d3b1c4f5a6978877665544332211000ffeeddccbb
-        product: MI300X
-        activation: ac_cycle
-  register: firmware
-  throttle: 8
+      throttle: 8
 """
 
 RETURN = r"""
@@ -228,6 +221,10 @@ activation:
   type: str
 cycled:
   description: Whether the host lost its power on the way.
+  returned: success
+  type: bool
+driver_away:
+  description: In check mode, whether something would be flashed that wants the driver out of its way.
   returned: success
   type: bool
 maker:

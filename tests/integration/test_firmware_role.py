@@ -97,6 +97,22 @@ def test_a_bundle_runs_after_a_power_cycle_and_the_node_is_back(bench):
     assert bench.operator.shell("g01", "true") == ""
 
 
+HOLD = "nohup sh -c 'exec 3</dev/kfd; exec sleep 600' >/dev/null 2>&1 & echo $!"
+
+
+def test_the_driver_is_unloaded_for_the_flash_and_only_where_nobody_needs_it(bench):
+    row = bench.wish("gpu_bundle", "01.26.00.05", activation="power_cycle", driver_away=True)
+    holder = bench.operator.shell("g01", HOLD).split()[-1]
+    status, text = bench.play(rows=[row], firmware_idle_timeout=1)
+    flashes = bench.bmc()["components"]["gpu"]["flashes"]
+    assert (status != 0, "its GPUs are held by" in text) == (True, True), text[-2000:]
+    bench.operator.shell("g01", f"kill {holder}")
+    status, text = bench.play(rows=[row])
+    assert (status, "Unload the driver of the GPUs" in text) == (0, True), text[-3000:]
+    assert bench.bmc()["components"]["gpu"]["flashes"] == flashes + 1
+    assert bench.operator.shell("g01", "test -e /sys/module/amdgpu && echo loaded") == "loaded"
+
+
 def test_a_killed_playbook_is_taken_up_and_flashes_once(bench, until):
     bench.operator.simfleet("bmc", "g01", "on", "slow_task", "factor=8")
     row = bench.wish("cpld", "F2.00.08", activation="power_cycle")

@@ -18,12 +18,14 @@ Wish = Mapping[str, Any]
 class Round(NamedTuple):
     """What became of the rows, and the activation that the caller has to see to before the rest is done.
 
-    ``cycled`` is whether the host lost its power on the way.
+    ``cycled`` is whether the host lost its power on the way, ``driver_away`` whether something would be flashed that
+    wants the driver of the GPUs out of its way.
     """
 
     outcomes: list[Outcome]
     activation: str
     cycled: bool = False
+    driver_away: bool = False
 
 
 def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) -> Round:
@@ -44,7 +46,9 @@ def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) ->
             )
     moves = [one.outcome != "unchanged" for one in outcomes]
     kinds = (wish["activation"] for wish, moved in zip(wanted, moves, strict=True) if moved)
-    return Round(outcomes, activate.strongest(kinds))
+    flashes = (one.outcome == "would_update" for one in outcomes)
+    away = any(flash and wish["driver_away"] for wish, flash in zip(wanted, flashes, strict=True))
+    return Round(outcomes, activate.strongest(kinds), driver_away=away)
 
 
 def carry_out(

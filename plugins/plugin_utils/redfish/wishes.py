@@ -47,6 +47,7 @@ WISH: dict[str, dict[str, Any]] = {
     "oem_part": {"type": "dict"},
     "activation": {"type": "str", "choices": list(ACTIVATIONS), "default": "none"},
     "with_next": {"type": "bool", "default": False},
+    "driver_away": {"type": "bool", "default": False},
 }
 
 

@@ -77,5 +77,5 @@ def test_in_a_rollout_the_ledger_has_every_event_and_says_whether_we_may_act(tmp
     here = {"dir": str(directory), "epoch": ledger.take_lease(action.owner(), 600)}
     Journal(str(tmp_path), "g01", here, lambda: "now").write("bios", "intent", "1 to 2", version="2")
     assert ledger.events("g01")[-1]["data"]["firmware"]["version"] == "2"
-    with pytest.raises(FleetError, match="lease|controller|took"):
+    with pytest.raises(FleetError, match=r"lease|controller|took"):
         Journal(str(tmp_path), "g01", {**here, "epoch": here["epoch"] - 1}, lambda: "now").still_ours()
