@@ -17,7 +17,6 @@ from ansible_collections.fleetops.instinct.tests.integration.crash.crash_lab imp
 
 HISTORY = "did "  # one that went back and came again has had its packages changed three times
 RESTORED = ("package ", "held ", "text ")
-SAMPLED = 2
 ORDERS = {"failed": "retry", "inconclusive": "retry", "restored": "retry", "quarantined": "release"}
 
 
@@ -42,10 +41,9 @@ def cuts(writes: list[Write], node: str = "g02") -> list[Cut]:
     return found
 
 
-def sample(writes: list[Write]) -> list[Cut]:
-    """The two that hurt most: amid a change of packages, and for good right before a reboot is ordered."""
-    found = {(cut.write.state, cut.what, bool(cut.late)): cut for cut in cuts(writes)}
-    return [found["changing", "cycle", True], found["activating", "off", False]]
+def sample(writes: list[Write]) -> Cut:
+    """The one that hurts most: amid a change of packages."""
+    return next(cut for cut in reversed(cuts(writes)) if cut.late and cut.what == "cycle")
 
 
 def faults_after_a_cut(lab: Lab, cut: Cut, before: End, undisturbed: End) -> list[str]:
