@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from simfleet.bmc import handlers
+from simfleet.bmc.messages import Refused
+
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import update
@@ -227,6 +230,16 @@ def test_an_error_after_the_image_was_taken_leaves_it_in_flight_b13(lab, monkeyp
     with pytest.raises(Unproven, match="untrusted_certificate"):
         here.update(here.wish(activation="power_cycle"))
     assert here.events() == ["intent", "accepted"]
+
+
+def test_a_bmc_without_sessions_is_spoken_to_without_one(lab, monkeypatch):
+    here = lab("openbmc", task_seconds=0.2)
+
+    def nothing(_bmc, request):
+        raise Refused(404, "ResourceMissingAtURI", request.path)
+
+    monkeypatch.setattr(handlers, "login", nothing)
+    assert outcomes(here.update(here.wish(activation="power_cycle"))) == ["updated"]
 
 
 def test_full_session_slots_have_a_name_of_their_own_and_nobodys_session_is_ended_b16(lab):

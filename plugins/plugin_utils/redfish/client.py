@@ -24,7 +24,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connecti
 
 ROOT = "/redfish/v1/"
 _MISTRUST = "CERTIFICATE_VERIFY_FAILED"
-_NO_SESSIONS = "no service for sessions"
+_NO_SESSIONS = frozenset((404, 405, 501))
 
 
 class Client:
@@ -171,7 +171,7 @@ class Client:
         )
         answer = self._ask(self._enter, self._sushy.auth.SessionAuth)
         # Where there is no service for sessions, and there alone, each request carries the password.
-        return self._ask(self._enter, self._sushy.auth.BasicAuth) if answer.why == _NO_SESSIONS else answer
+        return self._ask(self._enter, self._sushy.auth.BasicAuth) if answer.status in _NO_SESSIONS else answer
 
     def _enter(self, kind: Any) -> Any:
         self._auth = kind(self.door.user, self.door.password)
@@ -194,7 +194,7 @@ class Client:
                 raise self._untrusted(problem) from None
             return Answer(LOST, why=_reason(problem))
         except known.MissingAttributeError as problem:
-            return Answer(404, why=_NO_SESSIONS if "Session" in str(problem) else str(problem))
+            raise self._no_redfish(problem) from None
         except (AttributeError, TypeError, ValueError) as problem:
             # sushy stumbles over an error body that is a bare text, a number or a list, and over what is no JSON.
             if self._last is None:
