@@ -185,7 +185,9 @@ EXAMPLES = r"""
         version: "01.26.00.04"
         image: images/AMD_MI300X_01.26.00.04.pldm
         sha256: 5c1f7d0b8a5b4f0c9e6e7a2d3b1c4f5a6978877665544332211000ffeeddccbb
-      throttle: 8
+        product: MI300X
+        activation: ac_cycle
+  throttle: 8
 """
 
 RETURN = r"""
