@@ -43,8 +43,8 @@ options:
   foreign:
     description:
       - What to do where values are staged that O(attributes) does not wish for. The next boot would apply them.
-      - V(refuse) names them and stages nothing. V(discard) stages the applied values over them, and deletes the job that
-        was to apply them. V(keep) lets them be applied beside ours.
+      - V(refuse) names them and stages nothing. V(discard) stages the applied values over them, and deletes the job
+        that was to apply them. V(keep) lets them be applied beside ours.
       - A staged value of an attribute that O(attributes) names is replaced in any case, which is told as a warning.
     type: str
     choices: [refuse, discard, keep]
