@@ -14,9 +14,13 @@ from typing import Any
 
 from ansible.plugins.callback import CallbackBase
 
+from ansible_collections.fleetops.instinct.plugins.module_utils import _imports
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, closing, gate
+
+UTILS = "ansible_collections.fleetops.instinct.plugins.plugin_utils"
+# Only a rollout that was cut off needs them.
+action, closing = _imports.Later(f"{UTILS}.action"), _imports.Later(f"{UTILS}.closing")
 
 DOCUMENTATION = """
 name: fleet_end
@@ -39,6 +43,7 @@ class CallbackModule(CallbackBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        _imports.start()  # before the first action or filter of this collection is loaded
         self._line = ""
         self._open: set[Path] = set()
 
@@ -64,11 +69,10 @@ class CallbackModule(CallbackBase):
             return
         if {"code", "msg"} <= set(told):
             self._line = str(told["msg"])
+            self._open.clear()  # the gate has closed what it refused
         for name in ("fleet_rollout", "fleet_way_back"):
             opened = (told.get("ansible_facts") or {}).get(name) or {}
             if opened.get("epoch") is not None and opened.get("dir"):
                 self._open.add(Path(str(opened["dir"])))
-        if told.get("code") in gate.CODES:
-            self._open.clear()  # the gate has closed what it refused
         if told.get("report"):
             self._open.discard(Path(str(told["report"])).parent)

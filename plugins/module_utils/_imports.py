@@ -1,12 +1,14 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports of this collection's files, each compiled once. To import this file, before the others, is all it takes.
+"""Imports of this collection's files, each compiled once.
 
 On a node: Python's own importer for archives compiles every file twice, the first time only to learn its path, and
-compiling is most of what gathering facts costs. A node keeps nothing compiled, since nothing is written there.
-On the controller: Ansible's importer compiles every file in each run. Here Python keeps what it has compiled beside the
-file, where it may write there, as it does with the plugins that Ansible itself loads.
+compiling is most of what gathering facts costs. A node keeps nothing compiled, since nothing is written there. To
+import this file before the others is all it takes.
+On the controller: Ansible's importer compiles every file in each run. After ``start()`` Python keeps what it has
+compiled beside the file, where it may write there, as it does with the plugins that Ansible itself loads. The callback
+of the playbooks calls it; to import this file changes nothing there.
 """
 
 from __future__ import annotations
@@ -75,11 +77,19 @@ class Later:
         return getattr(importlib.import_module(self._name), attribute)
 
 
-def _start() -> None:
-    sys.meta_path.insert(0, _Finder())
+def load(name: str) -> Any:
+    """The file of this dotted name."""
+    return importlib.import_module(name)
+
+
+def start() -> None:
+    """From now on the files of this collection are imported by the finder of this one."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
     # What Ansible has loaded by now stays until the end, and is large: the collector need not look through it again
     # and again while files are compiled, neither here nor in the workers that are forked from here.
     gc.freeze()
 
 
-_start()
+if isinstance(globals().get("__loader__"), (zipimport.zipimporter, _Source)):
+    start()

@@ -16,7 +16,6 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.fleetops.instinct.plugins.module_utils import _imports  # noqa: F401
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH

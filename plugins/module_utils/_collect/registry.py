@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Callable
 
-from ansible_collections.fleetops.instinct.plugins.module_utils import _imports  # noqa: F401
+from ansible_collections.fleetops.instinct.plugins.module_utils import _imports
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.reading import OnePass
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
@@ -74,7 +73,7 @@ def gather(host: Host, subsets: list[str]) -> dict:
     for subset in subsets:
         _merge(facts, _collected(subset, once, problems))
     if "gpus" in facts and "smi" in subsets:
-        facts["gpus"], found = importlib.import_module(f"{_HERE}.reconcile").reconcile(facts["gpus"])
+        facts["gpus"], found = _imports.load(f"{_HERE}.reconcile").reconcile(facts["gpus"])
         problems += found
     facts["problems"] = _without_repeats(problems)
     return facts
@@ -90,8 +89,8 @@ def _collected(subset: str, host: Host, problems: list[dict]) -> dict:
 
 def _collector(subset: str) -> Callable[[Host, list[dict]], dict]:
     if subset == "previous_log":
-        return importlib.import_module(f"{_HERE}.log").collect_previous
-    return importlib.import_module(f"{_HERE}.{subset}").collect
+        return _imports.load(f"{_HERE}.log").collect_previous
+    return _imports.load(f"{_HERE}.{subset}").collect
 
 
 def _merge(facts: dict, fragment: dict) -> None:
