@@ -171,7 +171,11 @@ def is_whole(eta: Any) -> bool:
     waves, worst = eta.get("waves"), eta.get("p90_seconds")
     counts = [eta.get("seconds"), eta.get("samples"), *(waves if isinstance(waves, list) else [None])]
     counts += [] if worst is None else [worst]
-    return isinstance(eta.get("source"), str) and all(type(count) is int and count >= 0 for count in counts)
+    return isinstance(eta.get("source"), str) and all(_is_count(count) for count in counts)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def progress(

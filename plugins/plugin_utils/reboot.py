@@ -45,7 +45,7 @@ class Wishes(NamedTuple):
 
 def first_look(node: Node, wishes: Wishes) -> boot.Look:
     """The look before the order; a connection that drops once is no reason to give a changed node up."""
-    for _ in range(wishes.answers - 1):
+    for _look in range(wishes.answers - 1):
         look = node.look(False)
         if look.boot:
             return look
@@ -100,7 +100,7 @@ def _is_back(node: Node, looks: boot.Looks, wishes: Wishes) -> bool:
 def _answers_after_all(node: Node, looks: boot.Looks, wishes: Wishes) -> bool:
     """One last probe that shares no socket with those before: a node is not lost for a stale connection. One that does
     answer gets as many looks as it needs to show that it stays."""
-    for _ in range(wishes.answers):
+    for _look in range(wishes.answers):
         if looks.is_back(node.look(True)):
             return True
         if not looks.holds:

@@ -62,7 +62,7 @@ def _of_parts(one: str, other: str) -> int | None:
     first, second = (text.strip().upper().removeprefix("113-") for text in (one, other))
     if first == second:
         return 0
-    (base, _, last), (other_base, _, other_last) = first.rpartition("-"), second.rpartition("-")
+    (base, _dash, last), (other_base, _dash, other_last) = first.rpartition("-"), second.rpartition("-")
     if base != other_base or not (last.isdecimal() and other_last.isdecimal()):
         return None
     return -1 if int(last) < int(other_last) else 1
