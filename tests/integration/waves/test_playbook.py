@@ -17,7 +17,7 @@ def release():
     return tuple(int(part) for part in __version__.split(".")[:2])
 
 
-CASES = yaml.safe_load((playbook_lab.HERE / "bad_nodes.yml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load((playbook_lab.HERE / "bad_node_cases.yml").read_text(encoding="utf-8"))
 NEWEST = (2, 21)
 HERE = [name for name, case in CASES.items() if not case.get("logic") or release() >= NEWEST]
 NOTHING = {"states": {}, "touched": "", "sent_back": "", "refused": ""}
