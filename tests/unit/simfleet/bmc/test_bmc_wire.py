@@ -72,6 +72,8 @@ def _refused(site: Site, node: str) -> bool:
         site.ask(node, "/redfish/v1")
     except urllib.error.URLError as error:
         return isinstance(error.reason, ConnectionRefusedError)
+    except ConnectionError:
+        return False  # it was taken, and closed: the BMC is on its way down
     return False
 
 
