@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import bios, bios_reading
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import (
     Answer,
@@ -81,8 +82,8 @@ def stage(desk: Desk, wishes: Mapping[str, Any], foreign: str) -> tuple[bios.Pla
 
 def _write(desk: Desk, plan: bios.Plan) -> str | None:
     setup = desk.setup
-    assert setup is not None
-    assert setup.settings is not None  # a plan with writes has a place for them
+    if setup is None or setup.settings is None:  # a plan with writes has a place for them
+        raise FleetError(f"{desk.subject} BIOS", "has no place for staged values", "a settings object", "read it again")
     body: dict[str, Any] = {"Attributes": plan.writes}
     if AT_BOOT in setup.times and plan.boot_needed:
         body["@Redfish.SettingsApplyTime"] = {"ApplyTime": AT_BOOT}
