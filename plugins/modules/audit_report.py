@@ -29,8 +29,9 @@ options:
   facts_from:
     description:
       - A folder of files C(NAME.json) to judge first, as if the nodes had been asked; nothing is connected to.
-      - A file holds the facts of M(fleetops.instinct.node_facts), as the audit keeps them in C(facts) of O(fleet_dir) or
-        as a task returned them, or a machine that M(fleetops.instinct.record_node) wrote, whose facts are gathered here.
+      - A file holds the facts of M(fleetops.instinct.node_facts), as the audit keeps them in C(facts) of O(fleet_dir)
+        or as a task returned them, or a machine that M(fleetops.instinct.record_node) wrote, whose facts are gathered
+        here.
       - A file that cannot be used makes its node unknown, with the reason. It never ends the task.
     type: path
   target:
