@@ -60,7 +60,7 @@ class ActionModule(action.FleetAction):
             if fresh and self._connection.transport == "ssh":
                 self._connection.set_option("ssh_args", recovery.unshared(self._connection.get_option("ssh_args")))
             answer = self._run(boot.READ)
-            return boot.Look(boot.parse_boot(*answer), answer[-1])
+            return boot.look_in(*answer)
         except (AnsibleError, FleetError) as error:
             return boot.Look(None, str(error).strip())
 

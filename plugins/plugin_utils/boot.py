@@ -13,7 +13,11 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._credentials imp
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted
 
-READ = "cat /proc/sys/kernel/random/boot_id /proc/uptime /proc/sys/kernel/osrelease"
+# What follows the three files is "stopping" once a shutdown has begun; a node without systemd has nothing to say there.
+READ = (
+    "cat /proc/sys/kernel/random/boot_id /proc/uptime /proc/sys/kernel/osrelease && "
+    "{ systemctl is-system-running 2>/dev/null || :; }"
+)
 READ_JOURNAL = "timeout 30 journalctl --list-boots --no-pager --quiet"
 CLOCK_SLACK_SECONDS = 30.0
 # What ssh (and paramiko) say of a host key that is not the known one.
@@ -39,10 +43,12 @@ class Look(NamedTuple):
 
     :param boot: None where it did not answer, or not with a boot.
     :param error: what was said instead, or besides; empty for nothing.
+    :param stopping: whether it said that it is going down.
     """
 
     boot: Boot | None
     error: str = ""
+    stopping: bool = False
 
     @property
     def key_changed(self) -> bool:
@@ -71,7 +77,7 @@ class Looks:
         """Take one look in; whether it is the last one that was wanted."""
         previous = self.last.boot.boot_id if self.last.boot else None
         self.last = look
-        if look.boot is None or self.key_changed or look.boot.boot_id == self.before.boot_id:
+        if look.boot is None or look.stopping or self.key_changed or look.boot.boot_id == self.before.boot_id:
             self._count = 0
             return False
         self._count = self._count + 1 if look.boot.boot_id == previous else 1
@@ -88,6 +94,14 @@ class Looks:
     def holds(self) -> bool:
         """Whether the last look was an answer of a new boot."""
         return self._count > 0
+
+
+def look_in(status: int, output: str, error: str) -> Look:
+    """The look that the answer to ``READ`` makes.
+
+    :raises FleetError: the node answered something else.
+    """
+    return Look(parse_boot(status, output, error), error, output.split("\n")[3:4] == ["stopping"])
 
 
 def parse_boot(status: int, output: str, error: str) -> Boot:

@@ -46,6 +46,18 @@ def test_an_answer_of_another_form_is_no_boot(status, output):
         boot.parse_boot(status, output, "")
 
 
+@pytest.mark.parametrize("last, stopping", [("stopping\n", True), ("running\n", False), ("", False)])
+def test_a_node_that_is_going_down_says_so(last, stopping):
+    look = boot.look_in(0, f"aaaa\n12.50 40.00\n6.1.0-40-amd64\n{last}", "")
+    assert (look.boot.boot_id, look.stopping) == ("aaaa", stopping)
+
+
+def test_a_node_that_an_earlier_controller_sent_down_is_not_back_while_it_still_goes_down():
+    looks = looks_at(*[Look(BEFORE, stopping=True)] * 5, NEW, NEW, wanted=3, before=Look(None))
+    assert not looks.is_back(Look(BEFORE, stopping=True))
+    assert [looks.is_back(Look(NEW)) for _look in range(3)] == [False, False, True]
+
+
 # -- before the order ----------------------------------------------------------------------------------------------
 
 
