@@ -43,7 +43,7 @@ class Basis(NamedTuple):
 def prepare() -> None:
     """Read what every node is judged by, in the process that Ansible starts its workers from; an error is for them."""
     try:
-        load_catalog().read_whole()
+        load_catalog().read_ahead()
     except FleetError:
         return
     # What is there now stays until the end: no worker's collector need look through it, and so no page of it is copied.

@@ -24,6 +24,8 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._systems
 
 __all__ = ("Catalog", "CatalogError", "FirmwarePair", "Window", "load_catalog", "point_release")
 
+_OF_BMCS = ("redfish", "bios_attributes")  # files that only those ask for who talk to one
+
 
 class FirmwarePair(NamedTuple):
     """Board firmware that AMD lists with a release.
@@ -61,13 +63,13 @@ class Catalog:
             for number, kind, status in row["ids"]:
                 self._ids.setdefault(number, []).append((row, kind, status))
 
-    def read_whole(self) -> None:
-        """Read every file now, for a process whose children then need not.
+    def read_ahead(self) -> None:
+        """Read now what an audit asks for, for a process whose children then need not.
 
         :raises CatalogError: where one is not what it was shipped as.
         """
         for name, sections in FORMS.items():
-            for section in sections:
+            for section in sections if name not in _OF_BMCS else ():
                 self._files.rows(name, section)
 
     @functools.cached_property
