@@ -27,7 +27,9 @@ from tally import Tally  # noqa: E402
 
 WORKERS = str(min(os.cpu_count() or 1, 8))
 # What is shipped to nodes loads nothing of ansible-core; the newest core and the oldest Python of a node run its tests.
-WITH_ANSIBLE = [f"tests/unit/plugins/{folder}" for folder in ("filter", "modules", "plugin_utils")]
+# The controller's own code runs on the newest Python and, with the oldest core, on the oldest; between them lie cores.
+WITH_ANSIBLE = [f"tests/unit/plugins/{folder}" for folder in ("action", "filter", "modules")]
+OF_CONTROLLER = [*WITH_ANSIBLE, "tests/unit/plugins/plugin_utils"]
 
 
 def check(name: str, tag: str, default: bool = True) -> Callable[[Callable[[Tally, list[str]], None]], None]:
@@ -78,7 +80,8 @@ def units(tally: Tally, posargs: list[str], core: str) -> None:
     """Unit tests under one ansible-core: all of them under the newest, under an older one those that load any of it."""
     if bin_folder := core_or_skip(tally, core):
         here = tree.copy_checkout()
-        chosen = posargs or (["tests/unit"] if core == venvs.newest_core() else WITH_ANSIBLE)
+        older = OF_CONTROLLER if core == next(iter(venvs.CORES)) else WITH_ANSIBLE
+        chosen = posargs or (["tests/unit"] if core == venvs.newest_core() else older)
         command = [bin_folder / "python", "-m", "pytest", "-n", WORKERS, *chosen]
         tally.run_pytest(command, here, environment(bin_folder, PYTHONPATH=str(tree.TREE)))
 
@@ -141,7 +144,9 @@ for supported in venvs.CORES:
 def integration(tally: Tally, posargs: list[str]) -> None:
     """The installed collection against the simulated fleet."""
     # A file has a fleet of its own, and its tests mostly wait for nodes: two files at once use the time of one.
-    words = posargs or ["-n", WORKERS, "--dist", "loadfile", "tests/integration", "--ignore=tests/integration/waves"]
+    # The whole job is told by the scenarios of molecule on this core, and by a session of its own on the oldest.
+    apart = [f"--ignore=tests/integration/{folder}" for folder in ("waves", "cores")]
+    words = posargs or ["-n", WORKERS, "--dist", "loadfile", "tests/integration", *apart]
     over_the_fleet(tally, venvs.newest_core(), words)
 
 
