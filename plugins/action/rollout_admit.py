@@ -27,7 +27,7 @@ class ActionModule(action.FleetAction):
         plan = load_plan(here["plan"])
         view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
         ledger = Ledger.open(rollout.ledger_path(here["dir"])) if here["dir"] else None
-        view["begun"] = ledger is not None and rollout.was_begun(here["dir"], node)
+        view["begun"] = ledger is not None and rollout.begun_in(ledger.events(node))
         view["rebooting"] = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
         view["stopped"] = False
         if ledger is not None and here["epoch"] is not None and not self.checking:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import gate, lease, records, report, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import few
 
 
 class Told(NamedTuple):
@@ -57,11 +58,10 @@ def cut_off(directory: Path, owner: Mapping[str, Any]) -> str:
     page = write(directory, told)
     give_back(directory, owner)
     missing = told.outcome["lost"] + told.outcome["unfinished"]
-    named = ", ".join(f"{row['node']} {row['state']}" for row in missing[:5])
-    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    named = few([f"{row['node']} {row['state']}" for row in missing])
     return (
         f"rollout {told.plan['plan_id']} was cut off before its end, {len(missing)} of {len(told.nodes)} nodes are not "
-        f"where they should be ({named}{more}). Report: {page}. Run the same command again: it goes on where it "
+        f"where they should be ({named}). Report: {page}. Run the same command again: it goes on where it "
         "stopped, or undoes what the policy undoes."
     )
 

@@ -72,13 +72,15 @@ def _of_plan(path: str, laid_over: str | None, overlay: bool) -> Basis:
     """
     try:
         with open(path, "rb") as stream:
-            plan = json.loads(stream.read())
-        target, policy, made_with = plan["target"], plan["policy"], plan["inputs"]["catalog"].get("path")
+            target, policy, made_with = _parts(json.loads(stream.read()))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        plan = plans.load_plan(path)  # which says what is wrong with it
-        target, policy, made_with = plan["target"], plan["policy"], plan["inputs"]["catalog"].get("path")
+        target, policy, made_with = _parts(plans.load_plan(path))  # which says what is wrong with it
     catalog = load_catalog(laid_over or made_with or None) if overlay else load_catalog()
     return Basis(Target(target, path), policy, catalog)
+
+
+def _parts(plan: Mapping[str, Any]) -> tuple[Any, Any, str | None]:
+    return plan["target"], plan["policy"], plan["inputs"]["catalog"].get("path")
 
 
 def judged(node: str, facts: Mapping[str, Any], by: Basis, **about: Any) -> dict:

@@ -45,10 +45,11 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     """
     plan, members = load_plan(args["plan"]), args["nodes"]
     directory = rollout.rollout_dir(args["fleet_dir"], plan["plan_id"])
-    nodes = rollout.nodes_of(directory)
-    if nodes:
-        standing = Ledger.open(rollout.ledger_path(directory)).standing()
-        orders.refuse_standing(standing, f"upgrade {plan['plan_id']}")
+    nodes: dict[str, Any] = {}
+    if rollout.ledger_path(directory).exists():
+        ledger = Ledger.open(rollout.ledger_path(directory))
+        orders.refuse_standing(ledger.standing(), f"upgrade {plan['plan_id']}")
+        nodes = ledger.nodes()
     waves = rollout.upgrade_waves(plan, nodes, members)
     host_variables.refuse_other_nodes(plan, hostvars, rollout.untouched(plan, nodes, plan["nodes"]), members)
     found = find(rollout.untouched(plan, nodes, members))
@@ -68,10 +69,11 @@ def back(args: Mapping[str, Any]) -> Opening:
 
     :raises FleetError: there is no such rollout, or none of the nodes is part of it.
     """
-    directory, plan, nodes = _begun(args)
+    ledger = _begun(args)
+    directory, plan = Path(ledger.path).parent, ledger.plan()
     refusals.refuse_strangers(plan, args["nodes"])
     rollout.keep_plan(directory, plan)
-    waves = rollout.rollback_waves(plan, nodes, args["nodes"], args["incident"])
+    waves = rollout.rollback_waves(plan, ledger.nodes(), args["nodes"], args["incident"])
     return Opening(plan, directory, waves if args["incident"] else way_back.split(waves, plan["policy"]))
 
 
@@ -80,13 +82,12 @@ def back_by_itself(args: Mapping[str, Any]) -> Opening:
 
     :raises FleetError: the ledger cannot be read.
     """
-    directory, plan, nodes = _begun(args)
-    held = Ledger.open(rollout.ledger_path(directory)).standing()
-    waves = [] if held else way_back.waves(plan, nodes, args["nodes"])
-    return Opening(plan, directory, waves, way_back.words(plan, nodes, waves) if waves else "")
+    ledger = _begun(args)
+    plan, nodes = ledger.plan(), ledger.nodes()
+    waves = [] if ledger.standing() else way_back.waves(plan, nodes, args["nodes"])
+    return Opening(plan, Path(ledger.path).parent, waves, way_back.words(plan, nodes, waves) if waves else "")
 
 
-def _begun(args: Mapping[str, Any]) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+def _begun(args: Mapping[str, Any]) -> Ledger:
     directory = rollout.find_rollout(args["fleet_dir"], args["rollout"] or args["plan"])
-    ledger = Ledger.open(rollout.ledger_path(directory))
-    return directory, ledger.plan(), ledger.nodes()
+    return Ledger.open(rollout.ledger_path(directory))

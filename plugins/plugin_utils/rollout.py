@@ -31,12 +31,6 @@ def ledger_path(directory: str | Path) -> Path:
     return Path(directory) / "ledger.sqlite"
 
 
-def nodes_of(directory: str | Path) -> dict[str, dict[str, Any]]:
-    """Where each node stands by the ledger of a rollout directory; empty where the rollout has not begun."""
-    path = ledger_path(directory)
-    return Ledger.open(path).nodes() if path.exists() else {}
-
-
 def begin(directory: Path, plan: Mapping[str, Any]) -> None:
     """Make the ledger of a rollout, and its plan beside it, where they are not there yet."""
     if not ledger_path(directory).exists():
@@ -142,8 +136,13 @@ def was_begun(directory: str | Path, node: str) -> bool:
     A node that was proven to be back where it was is as one that was never changed.
     """
     path = ledger_path(directory)
+    return path.exists() and begun_in(Ledger.open(path).events(node))
+
+
+def begun_in(events: Iterable[Mapping[str, Any]]) -> bool:
+    """The same by the events of the node."""
     begun = False
-    for event in Ledger.open(path).events(node) if path.exists() else ():
+    for event in events:
         restored = event["state"] == "restored" and event["kind"] == "outcome"
         begun = not restored and (begun or event["state"] == "changing")
     return begun

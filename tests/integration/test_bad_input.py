@@ -353,33 +353,3 @@ def test_half_a_ledger_is_refused_and_named(
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 + 100])
     wanted = {"plan": plan} if playbook == "upgrade" else {"target": operator.target}
     assert str(path) in refused(playbook, fleet_dir=folder, **wanted)
-
-
-@pytest.mark.parametrize("playbook", ["upgrade", "rollback"])
-def test_a_ledger_whose_story_was_changed_is_refused_and_named(
-    refused: Any, plan: Path, ledger: tuple[Path, Path], playbook: str
-) -> None:
-    folder, path = ledger
-    with closing(sqlite3.connect(path)) as db, db:
-        guards = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-        for name, _ in guards:
-            db.execute(f"DROP TRIGGER {name}")
-        db.execute("UPDATE events SET reason = 'wave 2' WHERE state = 'admitted'")
-        for _, sql in guards:
-            db.execute(sql)
-    wanted = {"plan": plan} if playbook == "upgrade" else {}
-    assert str(path) in refused(playbook, fleet_dir=folder, **wanted)
-
-
-# -- repositories --------------------------------------------------------------------------------------------------
-
-
-def test_a_repository_that_does_not_hold_the_release_stops_a_node_before_its_drain(
-    operator: Any, untouched: str, edited: Any
-) -> None:
-    mine = operator.elsewhere("no-repository")
-    done = mine.play("upgrade", target=edited("mirror.example/amdgpu", "mirror.example/nowhere"), policy=FLOOR)
-    assert done.status != 0
-    assert "mirror.example/nowhere/30.10.2/ubuntu: 404" in mine.failures()["g01"]
-    assert mine.query("SELECT state FROM events WHERE node = 'g01' AND state LIKE 'drain%'") == []
-    assert operator.fingerprint("g01") == untouched

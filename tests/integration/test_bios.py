@@ -9,7 +9,8 @@ import json
 import subprocess
 
 import pytest
-import yaml
+
+from ansible_collections.fleetops.instinct.tests.integration import bmc_bench
 
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
@@ -19,34 +20,17 @@ SMT = "/sys/devices/system/cpu/smt/active"
 MODULE = "fleetops.instinct.redfish_bios"
 
 
-class Bench:
-    """An operator with a play of his own."""
-
-    def __init__(self, operator):
-        self.operator = operator
-        self.credentials = yaml.safe_load((operator.state / "bmc-credentials.yml").read_text(encoding="ascii"))
-        self.inventory = operator.folder / "bmc.yml"
-        hosts = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))
-        hosts["fleet"]["vars"] |= {f"fleet_bmc_{key}": value for key, value in self.credentials.items()}
-        hosts["fleet"]["vars"]["fleet_bmc_ca"] = str(operator.state / "bmc-ca.pem")
-        self.inventory.write_text(yaml.safe_dump(hosts), encoding="utf-8")
+class Bench(bmc_bench.Bench):
+    """The same with the role under test."""
 
     def play(self, hosts, *words, tasks=(), wishes=None, **variables):
         """Run the role, or tasks, over hosts to the end: status and text."""
         play = {"hosts": hosts, "gather_facts": False, "module_defaults": {MODULE: SMALL}, "tasks": list(tasks)}
         play["roles"] = [] if tasks else [{"role": "fleetops.instinct.bios"}]
-        path = self.operator.folder / "play.yml"
-        path.write_text(yaml.safe_dump([play]), encoding="utf-8")
-        given = {"inventory": self.inventory, "bios_poll": 0.2, "bios_wait": 20, **variables}
+        given = {"bios_poll": 0.2, "bios_wait": 20, **variables}
         more = ("-e", json.dumps({"bios_attributes": WISH if wishes is None else wishes}), *words)
-        made = self.operator._prepared("own", more, given)
-        made["args"][1] = str(path)
-        done = subprocess.run(**made, timeout=300, check=False)
+        done = subprocess.run(**self.command(play, more, given), timeout=300, check=False)
         return done.returncode, done.stdout
-
-    def bmc(self, node):
-        """What the simulator knows of a BMC."""
-        return json.loads(self.operator.simfleet("bmc", node))
 
     def smt(self, *nodes):
         """Whether the nodes' kernels have SMT, by their own word."""

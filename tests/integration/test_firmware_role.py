@@ -12,8 +12,8 @@ import signal
 import subprocess
 
 import pytest
-import yaml
 
+from ansible_collections.fleetops.instinct.tests.integration import bmc_bench
 from simfleet.bmc.image import make_image
 
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
@@ -31,17 +31,8 @@ INFO = [
 ]
 
 
-class Bench:
-    """An operator with a play of his own."""
-
-    def __init__(self, operator):
-        self.operator = operator
-        self.credentials = yaml.safe_load((operator.state / "bmc-credentials.yml").read_text(encoding="ascii"))
-        self.inventory = operator.folder / "bmc.yml"
-        hosts = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))
-        hosts["fleet"]["vars"] |= {f"fleet_bmc_{key}": value for key, value in self.credentials.items()}
-        hosts["fleet"]["vars"]["fleet_bmc_ca"] = str(operator.state / "bmc-ca.pem")
-        self.inventory.write_text(yaml.safe_dump(hosts), encoding="utf-8")
+class Bench(bmc_bench.Bench):
+    """The same with the role under test."""
 
     def wish(self, component, version, **more):
         """A row with its image."""
@@ -52,12 +43,8 @@ class Bench:
 
     def prepared(self, play, words, variables):
         """How a play is run."""
-        path = self.operator.folder / "play.yml"
-        path.write_text(yaml.safe_dump([play]), encoding="utf-8")
-        given = {"inventory": self.inventory, "firmware_images": self.operator.folder, **variables}
-        made = self.operator._prepared("own", words, {**given, "firmware_fleet_dir": self.operator.records})
-        made["args"][1] = str(path)
-        return made
+        own = {"firmware_images": self.operator.folder, "firmware_fleet_dir": self.operator.records}
+        return self.command(play, words, {**own, **variables})
 
     def play(self, *words, play=PLAY, rows=(), **variables):
         """Run a play to its end: status and text."""
@@ -65,9 +52,9 @@ class Bench:
         done = subprocess.run(**made, timeout=300, check=False)
         return done.returncode, done.stdout
 
-    def bmc(self):
+    def bmc(self, node="g01"):
         """What the simulator knows of the BMC."""
-        return json.loads(self.operator.simfleet("bmc", "g01"))
+        return super().bmc(node)
 
 
 @pytest.fixture(name="bench", scope="module")

@@ -12,7 +12,8 @@ import pytest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import answers, bios, bios_names, bios_reading
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import host_board
-from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import corpus, members, names, text
+from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import corpus, names, text
+from ansible_collections.fleetops.instinct.tests.unit.corpus.recorded_bmc import getter
 
 NAMES = bios_names.names_of([], *(load_catalog().rows("bios_attributes", one) for one in ("attributes", "values")))
 HPE = {"iommu": "Enabled", "global_cstate": "Disabled", "df_cstates": "Disabled", "smt": "Enabled"}
@@ -42,22 +43,6 @@ NONE = {
 }
 SYSTEMS = {"rie-EX235a": "Node0", "rie-EX235n": "Node0"}
 ELSEWHERE = ("bmclib-fixtures", "sushy-json-samples", "ctl-supermicro-x10-119", "ctl-write-captures")
-
-
-def getter(name):
-    """A get over a recorded tree; HPE's own links differ from its paths in case and in a last slash."""
-    pages = {}
-    for path, content in members(f"redfish/{name}.tar.gz").items():
-        if "/redfish/v1" in path and path.endswith("/index.json"):
-            pages["/redfish/v1" + path.partition("/redfish/v1")[2][: -len("/index.json")].lower()] = content
-
-    def get(path):
-        page = pages.get(path.partition("?")[0].rstrip("/").lower())
-        if page is None:
-            raise answers.BmcError("not_there", "BMC", f"GET {path}")
-        return json.loads(page)
-
-    return get
 
 
 def read(name):

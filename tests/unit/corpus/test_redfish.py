@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import answers, follow, inventory, push, reading
 from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import corpus, members, text
+from ansible_collections.fleetops.instinct.tests.unit.corpus.recorded_bmc import getter
 
 BY = reading.patterns([], load_catalog().redfish)
 WISH = {"image": "a", "image_uri": "http://h/a", "method": "auto", "targets": None, "apply_time": None}
@@ -103,22 +104,6 @@ ELSEWHERE = {
     "lenovo-firmware-inventory-bmc-primary-doc.json": "",
     "supermicro-firmwareinventory-collection-doc.json": "",
 }
-
-
-def getter(name):
-    """A get over a recorded tree; HPE's own links differ from its paths in case and in a last slash."""
-    pages = {}
-    for path, content in members(f"redfish/{name}.tar.gz").items():
-        if "/redfish/v1" in path and path.endswith("/index.json"):
-            pages["/redfish/v1" + path.partition("/redfish/v1")[2][: -len("/index.json")].lower()] = content
-
-    def get(path):
-        page = pages.get(path.partition("?")[0].rstrip("/").lower())
-        if page is None:
-            raise answers.BmcError("not_there", "BMC", f"GET {path}")
-        return json.loads(page)
-
-    return get
 
 
 def read(name):

@@ -129,10 +129,9 @@ def test_the_nodes_in_service_are_those_of_this_run():
     assert rollout.in_service(ledger(g01="in_service", g02="in_service", g03="failed"), ["g02", "g03"]) == ["g02"]
 
 
-def test_a_rollout_that_has_not_begun_has_nodes_nowhere(tmp_path):
-    assert rollout.nodes_of(tmp_path) == {}
+def test_a_rollout_begins_with_every_node_planned(tmp_path):
     rollout.begin(tmp_path, {"plan_id": "abc", "nodes": {"g01": {"wave": 1}}})
-    assert rollout.nodes_of(tmp_path)["g01"]["state"] == "planned"
+    assert Ledger.open(rollout.ledger_path(tmp_path)).state_of("g01") == "planned"
 
 
 def test_a_ledger_without_its_plan_gets_it_back(tmp_path):
