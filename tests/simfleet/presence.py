@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simfleet import space, sysfs, tree
+from simfleet import cpufiles, space, sysfs, tree
 from simfleet.boot import Entry
 from simfleet.faults import Fault
 from simfleet.fleetfile import NodeSpec
@@ -90,7 +90,7 @@ class Presence:
         (files / "cmdline").write_text(" ".join(boot.entry.cmdline) + "\n", encoding="utf-8")
         version = f"Linux version {kernel} (debian-kernel@lists.debian.org) (gcc-12) {BUILD}\n"
         (files / "version").write_text(version, encoding="ascii")
-        (files / "cpuinfo").write_text(sysfs.cpuinfo(), encoding="ascii")
+        (files / "cpuinfo").write_text(cpufiles.cpuinfo(), encoding="ascii")
 
     def _modules(self, boot: Boot) -> None:
         rows = []

@@ -7,13 +7,12 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from simfleet import gpufiles, pciconfig
+from simfleet import cpufiles, gpufiles, pciconfig
 from simfleet.faults import Fault
 from simfleet.machines import Product
 from simfleet.pci import Bus, Function, is_lower_end
 from simfleet.tree import Tree
 
-CPUS = 4
 EIO = "/proc/self/mem"  # reading it from the start gives EIO, as a register of a dead device does
 
 
@@ -187,59 +186,6 @@ def _module(tree: Tree, driver: Driver | None) -> None:
     tree.links["bus/pci/drivers/amdgpu/module"] = "module/amdgpu"
 
 
-_IDLE = (("POLL", "CPUIDLE CORE POLL IDLE", 0), ("C1", "ACPI FFH MWAIT 0x0", 1), ("C2", "ACPI IOPORT 0x814", 800))
-
-
-def _idle_states(view: View) -> tuple[tuple[str, str, int], ...]:
-    limits = [word.partition("=")[2] for word in view.cmdline if word.startswith("processor.max_cstate=")]
-    shallow = view.is_off("global_cstate") or bool(limits and limits[-1] in ("0", "1"))
-    return _IDLE[: 2 if shallow else 3]
-
-
-def cpuinfo() -> str:
-    """/proc/cpuinfo of a server with AMD's processors, whatever the fleet runs on."""
-    fields = {
-        "vendor_id": "AuthenticAMD",
-        "cpu family": "25",
-        "model": "17",
-        "model name": "AMD EPYC 9654 96-Core Processor",
-        "flags": "fpu vme msr pae cx8 apic sep mtrr pge mca cmov pat sse sse2 ht syscall nx lm avx avx2 svm",
-    }
-    rows = [[("processor", str(cpu)), *fields.items()] for cpu in range(CPUS)]
-    return "".join("".join(f"{name}\t: {value}\n" for name, value in row) + "\n" for row in rows)
-
-
-def _cpus(tree: Tree, view: View) -> None:
-    base = "devices/system/cpu"
-    span = f"0-{CPUS - 1}"
-    tree.put(base, {"online": span, "present": span, "possible": span, "offline": ""})
-    # Without BIOS settings to tell otherwise, SMT is off, as AMD wants it for these machines.
-    smt = "off" in view.firmware and not view.is_off("smt")
-    tree.put(base, {"smt/active": int(smt), "smt/control": "on" if smt else "off"})
-    tree.put(base, {"cpufreq/boost": 0 if view.is_off("boost") else 1})
-    tree.put(base, {"cpuidle/current_driver": "acpi_idle", "cpuidle/current_governor": "menu"})
-    for cpu in range(CPUS):
-        tree.put(f"{base}/cpufreq/policy{cpu}", {"scaling_governor": "schedutil"})
-        tree.put(
-            f"{base}/cpu{cpu}",
-            {"online": 1, "cpufreq/scaling_governor": "schedutil", "cpufreq/scaling_driver": "acpi-cpufreq"},
-        )
-        tree.put(
-            f"{base}/cpu{cpu}/topology", {"physical_package_id": cpu // 2, "core_id": cpu, "thread_siblings_list": cpu}
-        )
-        for number, (name, text, latency) in enumerate(_idle_states(view)):
-            values = {"name": name, "desc": text, "latency": latency, "disable": 0, "usage": 0, "time": 0}
-            tree.put(f"{base}/cpu{cpu}/cpuidle/state{number}", values)
-
-
-def _nodes(tree: Tree) -> None:
-    base = "devices/system/node"
-    tree.put(base, {"online": "0-1", "possible": "0-1", "has_cpu": "0-1"})
-    for node in (0, 1):
-        cpulist = f"{node * CPUS // 2}-{(node + 1) * CPUS // 2 - 1}"
-        tree.put(f"{base}/node{node}", {"cpulist": cpulist, "distance": "10 32" if node == 0 else "32 10"})
-
-
 def _dmi(tree: Tree, view: View) -> None:
     values = dict(view.product.dmi)
     values |= {key: view.firmware[key] for key in ("bios_version", "bios_date") if view.firmware.get(key)}
@@ -266,9 +212,9 @@ def build_tree(view: View) -> Tree:
     tree = Tree()
     for function in view.bus.values():
         _function(tree, view, function)
-    for part in (_iommu, _cpus, _dmi, _kernel):
+    for part in (_iommu, cpufiles.add_cpus, _dmi, _kernel):
         part(tree, view)
-    _nodes(tree)
+    cpufiles.add_nodes(tree)
     _module(tree, view.driver)
     tree.dirs |= {"bus/pci/drivers/amdgpu"} if view.driver else set()
     if view.driver:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from simfleet.cpufiles import CPUS, cpuinfo
 from simfleet.faults import Fault
 from simfleet.kernellog import as_records, boot_log
 from simfleet.machines import PRODUCTS
 from simfleet.pci import apply_faults, build_bus, is_lower_end, path_to
-from simfleet.sysfs import CPUS, Driver, View, build_tree, cpuinfo, device_path
+from simfleet.sysfs import Driver, View, build_tree, device_path
 from simfleet.tree import Tree, change, write
 
 DKMS = Driver("6.12.12", "ABCDEF")
