@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._compiled import compiled
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._forms import FORMS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import parse_own
 
@@ -75,7 +76,8 @@ class Files:
         :raises CatalogError: where it is not what it was shipped as.
         """
         if name not in self._documents:
-            self._documents[name] = parse_own(self._bytes[name], path_of(name), CatalogError)
+            content, path = self._bytes[name], path_of(name)
+            self._documents[name] = compiled(content, path, lambda: parse_own(content, path, CatalogError))
         return self._documents[name]
 
 
