@@ -18,18 +18,18 @@ _USERINFO = re.compile(r"(?<=://)(?:[^\s/]*|[^\s/@:]*:(?![0-9]*/)[^\s@]*)@")
 
 def found(text: str) -> list[str]:
     """The parts of a text that are credentials, ``user:password`` each; none where they are masked already."""
-    return [part for part in (match[:-1] for match in _USERINFO.findall(text)) if part != MASK]
+    return [part for part in (match[:-1] for match in _USERINFO.findall(text)) if part != MASK] if "@" in text else []
 
 
 def masked(text: str) -> str:
     """The text with ``***`` in place of the credentials in its addresses."""
-    return _USERINFO.sub(f"{MASK}@", text)
+    return _USERINFO.sub(f"{MASK}@", text) if "@" in text else text
 
 
 def masked_in(value: Any) -> Any:
     """Plain data with every text in it masked; tuples become lists, as JSON would have them."""
     if isinstance(value, str):
-        return masked(value)
+        return masked(value) if "@" in value else value
     if isinstance(value, dict):
         return {masked_in(key): masked_in(inner) for key, inner in value.items()}
     return [masked_in(inner) for inner in value] if isinstance(value, (list, tuple)) else value

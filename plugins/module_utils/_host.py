@@ -17,7 +17,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import (
     CommandFailed,
@@ -67,6 +67,10 @@ class Host:
                 os.close(handle)
         except OSError as error:
             raise _unreadable(path, error) from error
+
+    def made(self, make: Callable[[Host], Any]) -> Any:
+        """What ``make`` makes of this host; one that keeps what it has read keeps that as well."""
+        return make(self)
 
     def read_again(self, path: str) -> str:
         """As :meth:`read`, of a file whose next reading may differ from the last one."""

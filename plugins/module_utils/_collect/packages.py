@@ -61,7 +61,8 @@ def _known(host: Host, reading: Reading) -> dict[str, Package] | None:
 
 
 def _of_dpkg(host: Host) -> dict[str, Package]:
-    return {name: package for name, package in dpkg_packages(host).items() if package.state != "not-installed"}
+    packages = host.made(dpkg_packages)
+    return {name: package for name, package in packages.items() if package.state != "not-installed"}
 
 
 def _of_rpm(host: Host, reading: Reading, manager: str) -> dict[str, Package]:

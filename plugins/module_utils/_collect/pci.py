@@ -26,6 +26,10 @@ def gpu_addresses(host: Host) -> list[str]:
 
     :raises Unreadable: where the bus cannot be listed, or a device on it cannot be asked what it is.
     """
+    return list(host.made(_gpu_addresses))
+
+
+def _gpu_addresses(host: Host) -> list[str]:
     return [name for name in host.list(DEVICES) if _BDF.fullmatch(name) and _is_gpu(host, name)]
 
 

@@ -18,7 +18,7 @@ class OnePass(Host):
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._seen: dict[tuple[str, str], Any] = {}
+        self._seen: dict[tuple[str, Any], Any] = {}
 
     def read_bytes(self, path: str) -> bytes:
         return self._once("read_bytes", path)
@@ -40,6 +40,12 @@ class OnePass(Host):
 
     def free_bytes(self, path: str) -> int:
         return self._once("free_bytes", path)
+
+    def made(self, make: Callable[[Host], Any]) -> Any:
+        key = ("made", make)
+        if key not in self._seen:
+            self._seen[key] = make(self)
+        return self._seen[key]
 
     def read_again(self, path: str) -> str:
         return self._host.read_again(path)
