@@ -27,10 +27,9 @@ def compiled(content: bytes, path: str, parse: Callable[[], Any]) -> Any:
     """What ``parse`` makes of a file's content, or made of the same content in an earlier run."""
     kept = kept_at(path)
     digest = hashlib.sha256(content).digest()
-    with contextlib.suppress(OSError, EOFError, ValueError, TypeError):
-        with open(kept, "rb") as handle:
-            if handle.read(_DIGEST) == digest:
-                return marshal.loads(handle.read())
+    with contextlib.suppress(OSError, EOFError, ValueError, TypeError), open(kept, "rb") as handle:
+        if handle.read(_DIGEST) == digest:
+            return marshal.loads(handle.read())
     document = parse()
     if not sys.dont_write_bytecode:
         with contextlib.suppress(OSError, ValueError):

@@ -9,6 +9,7 @@ import stat
 import sys
 
 import pytest
+
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._compiled import compiled, kept_at
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog._files import NAMES, Files
 
