@@ -18,10 +18,10 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import (
     booted_again,
     compare_before_after,
@@ -29,6 +29,11 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import before_path, write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
+else:
+    rollout = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout")  # no audit needs it
 
 PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
 ADVICE = frozenset(rule.id for rule in RULES if not rule.deciding)

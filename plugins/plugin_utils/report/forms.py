@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit import audit_report
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.audit_page import audit_html
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.junit import junit
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.markdown import markdown
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils.report import junit
+else:
+    junit = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.report.junit")  # few ask for it
 
 # What each form is called on disk: audit.EXTENSION.
 FORMS = {"table": "txt", "json": "json", "junit": "xml", "markdown": "md", "html": "html"}
@@ -40,7 +45,7 @@ def _as_json(model: Mapping[str, Any]) -> str:
 
 _RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "json": _as_json,
-    "junit": junit,
+    "junit": lambda model: junit.junit(model),
     "markdown": markdown,
     "html": audit_html,
 }
