@@ -14,6 +14,9 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.wishes i
 
 # The node does these itself, and whoever called has to see to it.
 BY_CALLER = ("driver_reload", "reboot")
+POWER = ("power_cycle", "ac_cycle")
+# One reboot of the host stands for the first two.
+TAKES_HOST = (*BY_CALLER, *POWER)
 
 
 class Order(NamedTuple):

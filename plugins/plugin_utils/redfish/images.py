@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.recovery import run_command
@@ -15,6 +15,17 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers 
 
 _BLOCK = 1 << 20
 PLACE = "{image}"
+
+
+def proven(
+    wanted: Iterable[Mapping[str, Any]], folder: str, node: str
+) -> tuple[list[dict[str, Any]], list[int | None]]:
+    """Rows with the paths of their images, and the sizes, once each image is the one that was meant.
+
+    :raises BmcError: one is not; nothing has been sent.
+    """
+    rows = [placed(wish, folder) for wish in wanted]
+    return rows, [prove(row, node) for row in rows]
 
 
 def placed(wish: Mapping[str, Any], folder: str) -> dict[str, Any]:

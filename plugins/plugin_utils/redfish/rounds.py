@@ -19,13 +19,15 @@ class Round(NamedTuple):
     """What became of the rows, and the activation that the caller has to see to before the rest is done.
 
     ``cycled`` is whether the host lost its power on the way, ``driver_away`` whether something would be flashed that
-    wants the driver of the GPUs out of its way.
+    wants the driver of the GPUs out of its way. ``deferred`` is whether ``activation`` is all that is left, and was
+    left for later because the caller asked for that.
     """
 
     outcomes: list[Outcome]
     activation: str
     cycled: bool = False
     driver_away: bool = False
+    deferred: bool = False
 
 
 def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) -> Round:
@@ -52,12 +54,18 @@ def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) ->
 
 
 def carry_out(
-    site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None], activated: str, run: Callable[[], str]
+    site: Site,
+    wanted: Sequence[Wish],
+    sizes: Sequence[int | None],
+    activated: str,
+    run: Callable[[], str],
+    later: bool = False,
 ) -> Round:
     """Flash and activate, row after row; it ends at an activation that is the caller's.
 
     :param activated: what the caller has done since the last round, for what was staged then.
     :param run: runs the operator's AC cycle.
+    :param later: an activation that takes the host down is left for another run, where nothing comes after it.
     :raises BmcError: a row must not be flashed, or failed. Unproven: nobody can say what became of it.
     """
     foretell(site, wanted, sizes)
@@ -76,6 +84,8 @@ def carry_out(
         kind = activate.strongest(row["activation"] for row, _outcome in group)
         kind = "reboot" if kind == "none" else kind
         if ACTIVATIONS.index(activated) < ACTIVATIONS.index(kind):
+            if later and kind in activate.TAKES_HOST and _is_last(site, wanted[number + 1 :]):
+                return Round(outcomes, kind, cycled, deferred=True)
             if kind in activate.BY_CALLER:
                 return Round(outcomes, kind, cycled)
             waking.wake(site, kind, [row for row, _outcome in group], run)
@@ -84,6 +94,11 @@ def carry_out(
         outcomes = [proven[one.component] if one.outcome == "staged" else one for one in outcomes]
         group, activated, site.seen = [], "none", None
     return Round(outcomes, "none", cycled)
+
+
+def _is_last(site: Site, rows: Sequence[Wish]) -> bool:
+    """Whether nothing of what comes after is to be flashed any more."""
+    return all(is_wanted(row, inventory.running(site.reading().entries, row["component"])) for row in rows)
 
 
 def _overtaken(site: Site, rows: Sequence[Wish]) -> Outcome | None:

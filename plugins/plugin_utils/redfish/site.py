@@ -48,6 +48,8 @@ class Site:
     :param poll: seconds between two looks; ``settle`` until a version that runs must show; ``off`` without power.
     :param hook: the operator's own AC cycle, program and arguments.
     :param notes: what the operator has to be told besides, in sentences.
+    :param may_cycle: writes down, right before it is ordered, that the power of the host is cut (activation, power
+        state); raises where it may not be.
     """
 
     client: Client
@@ -64,6 +66,7 @@ class Site:
     hook: Sequence[str] = ()
     seen: Reading | None = None
     notes: list[str] = field(default_factory=list)
+    may_cycle: Callable[[str, str], None] = lambda _kind, _power: None
 
     @property
     def subject(self) -> str:

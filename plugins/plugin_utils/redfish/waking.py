@@ -19,10 +19,14 @@ def wake(site: Site, kind: str, rows: Sequence[Mapping[str, Any]], run: Callable
     """Carry out an activation that the BMC, or the operator's hook, can do; BMC and host are back when this returns.
 
     :param run: runs the hook; an empty text, or what went wrong.
-    :raises BmcError: it is not offered, or was refused. Unproven: BMC or host did not come back.
+    :raises BmcError: it is not offered, or was refused. Unproven: BMC or host did not come back. NotRebooted: the host
+        was rebooted as often as it may be.
     """
-    board, names = site.reading().board, ", ".join(row["component"] for row in rows)
-    for order in activate.orders(kind, board, _power(site), site.hook, site.subject):
+    board, names, power = site.reading().board, ", ".join(row["component"] for row in rows), _power(site)
+    orders = activate.orders(kind, board, power, site.hook, site.subject)
+    if kind in activate.POWER:
+        site.may_cycle(kind, str(power))
+    for order in orders:
         if order.then == "On":
             site.sleep(site.off)
         site.journal.still_ours()
