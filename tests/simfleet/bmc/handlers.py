@@ -91,8 +91,9 @@ def _reset_type(request: Request, name: str, allowed: list[str]) -> str:
 def reset_system(bmc: Bmc, request: Request) -> Response:
     """ComputerSystem.Reset."""
     trouble.check_action(bmc, request)
-    wanted = _reset_type(request, "ComputerSystem.Reset", bmc.profile["resets"])
-    bmc.later(0, lambda: bmc.power(wanted))
+    wanted = _reset_type(request, "ComputerSystem.Reset", views.resets_of(bmc))
+    if "reset_ignored" not in bmc.quirks:
+        bmc.later(0, lambda: bmc.power(wanted))
     return Response(204)
 
 

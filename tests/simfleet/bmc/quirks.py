@@ -61,6 +61,10 @@ QUIRKS: dict[str, Quirk] = {
     "flapping_after_restart": Quirk("after a restart good and bad answers alternate", ("B11",), {"times": 6}),
     "session_leak_limit": Quirk("sessions of others fill the slots", ("B16",), {"free": 0}),
     "staged_only": Quirk("every component stays staged until this is done", (), {"activation": "ac_cycle"}),
+    # -- power
+    "resets_left_out": Quirk("these resets of the system are not offered", (), {"names": "ForceRestart"}),
+    "reset_ignored": Quirk("a reset of the system is accepted and nothing happens"),
+    "power_state_lies": Quirk("this power state is shown, whatever is true", (), {"shows": "On"}),
     # -- BIOS
     "etag_required": Quirk("a PATCH of the settings needs the right If-Match", ("B05",)),
     "etag_never_right": Quirk("weak ETags are taken for none and bare ones do not match", ("B05",)),

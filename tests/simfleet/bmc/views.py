@@ -146,6 +146,18 @@ def _boot_progress(bmc: Bmc) -> str:
     return "SystemHardwareInitializationComplete" if bmc.in_post() else "OSRunning"
 
 
+def power_of(bmc: Bmc) -> str:
+    """The power state that is shown."""
+    lie = bmc.quirks.get("power_state_lies")
+    return str(lie["shows"]) if lie else bmc.host_power
+
+
+def resets_of(bmc: Bmc) -> list[str]:
+    """The resets of the system that are offered."""
+    left_out = bmc.quirks.get("resets_left_out", {"names": ""})["names"].split()
+    return [reset for reset in bmc.profile["resets"] if reset not in left_out]
+
+
 def system(bmc: Bmc) -> Body:
     """The host."""
     path, spec = bmc.uri("system"), bmc.spec
@@ -157,12 +169,12 @@ def system(bmc: Bmc) -> Body:
     return body(
         path, "ComputerSystem.v1_20_0.ComputerSystem", bmc.profile["ids"]["system"], "System",
         SystemType="Physical", Manufacturer=spec.vendor, Model=spec.model, SerialNumber=f"S{bmc.serial('system')}",
-        UUID=identity_of(bmc), HostName=spec.node, PowerState=bmc.host_power, Status=OK, Boot=boot,
+        UUID=identity_of(bmc), HostName=spec.node, PowerState=power_of(bmc), Status=OK, Boot=boot,
         BiosVersion=bmc.components["bios"].version, Bios=link(f"{path}/{bmc.profile['bios']['path']}"),
         BootProgress={"LastState": _boot_progress(bmc)},
         ProcessorSummary={"Count": 2, "Model": "AMD EPYC"},
         Links={"Chassis": [link(bmc.uri("chassis"))], "ManagedBy": [link(bmc.uri("manager"))]},
-        Actions=action(path, "ComputerSystem.Reset", ResetType=bmc.profile["resets"]),
+        Actions=action(path, "ComputerSystem.Reset", ResetType=resets_of(bmc)),
     )  # fmt: skip
 
 
