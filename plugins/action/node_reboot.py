@@ -14,8 +14,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, reboot, reboots, recovery
-
-SSH_OPTIONS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power
 
 
 class ActionModule(action.FleetAction):
@@ -34,10 +33,13 @@ class ActionModule(action.FleetAction):
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         name, policy = task_vars["inventory_hostname"], args["policy"] or {}
-        book, wishes = reboots.Book(args["rollout"], name), reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
-        order, port = functools.partial(self._order, name, args["command"]), functools.partial(self._port, task_vars)
-        seams = (self._look, order, port, self._journal, recovery.chosen(policy, name, book.recovering))
-        node = reboot.Node(name, *seams, time.monotonic, time.sleep)
+        book = reboots.Book(args["rollout"], name, policy.get("max_reboots_per_node", reboots.MOST))
+        wishes = reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
+        case = power.Case(policy, functools.partial(recovery.knock, self._connection, name), book.reset)
+        by_bmc = functools.partial(power.by_bmc, task_vars, self._templar.template, case)
+        recover = recovery.chosen(policy, name, book.recovering, by_bmc) if args["order"] or book.is_open else None
+        seams = (functools.partial(self._order, name, args["command"]), case.port, self._journal, recover)
+        node = reboot.Node(name, self._look, *seams, time.monotonic, time.sleep)
         if not args["order"]:
             return {"changed": False, "rebooted": False} | ({} if self.checking else reboot.wait(node, wishes))
         look = reboot.first_look(node, wishes)
@@ -45,7 +47,7 @@ class ActionModule(action.FleetAction):
         boot.refuse_controller(name, self._connection.transport, before, recovery.own_boot_id())
         if self.checking:
             return {"changed": True, "rebooted": False, "boot_id_before": before.boot_id}
-        book.order(policy.get("max_reboots_per_node", reboots.MOST), before.boot_id, wishes.kernel or None)
+        book.order(before.boot_id, wishes.kernel or None)
         return {"changed": True, **reboot.reboot(node, look, wishes)}
 
     def _run(self, command: str, sudoable: bool = False) -> tuple[int, str, str]:
@@ -59,8 +61,7 @@ class ActionModule(action.FleetAction):
                 self._connection.reset()
             if fresh and self._connection.transport == "ssh":
                 self._connection.set_option("ssh_args", recovery.unshared(self._connection.get_option("ssh_args")))
-            answer = self._run(boot.READ)
-            return boot.look_in(*answer)
+            return boot.look_in(*self._run(boot.READ))
         except (AnsibleError, FleetError) as error:
             return boot.Look(None, str(error).strip())
 
@@ -72,9 +73,3 @@ class ActionModule(action.FleetAction):
         with contextlib.suppress(AnsibleError):
             return boot.parse_boots(self._run(boot.READ_JOURNAL, sudoable=True)[1])
         return []
-
-    def _port(self, task_vars: dict[str, Any]) -> bool | None:
-        if self._connection.transport != "ssh":
-            return None
-        host, port, *words = (self._connection.get_option(key) for key in ("host", "port", *SSH_OPTIONS))
-        return recovery.port_answers(host or task_vars["inventory_hostname"], int(port or 22), words)

@@ -18,8 +18,11 @@ description:
     where the node cannot be reached any more, so that a C(rescue) runs. A time-out never counts as done, and a node is
     not called lost before one more look over a connection of its own.
   - The machine that the controller runs on is refused, also over SSH, by its boot id.
-  - A node that stays silent is recovered once where the policy says so, and then gets the time once more. One that
-    answers in whatever way, with another host key or for a moment only, is never touched.
+  - A node that stays silent is recovered once where the policy says so, by a command of the site or by one reset
+    through its BMC, and then gets the time once more. One that answers in whatever way, with another host key or for
+    a moment only, is never touched.
+  - The BMC is found by the host variables C(fleet_bmc_address), C(fleet_bmc_user), C(fleet_bmc_password) and the other
+    options of M(fleetops.instinct.redfish_firmware) with C(fleet_bmc_) in front.
 options:
   timeout:
     description: Seconds from the order until the node must have answered with a new boot id.
@@ -34,7 +37,8 @@ options:
   order:
     description:
       - With V(false) nothing is ordered. The task waits until a node that may be in the middle of a reboot, since its
-        controller died, has answered O(answers) times in a row in one boot, whichever. Nothing is recovered then.
+        controller died, has answered O(answers) times in a row in one boot, whichever. One that stays silent is
+        recovered only where the ledger holds a reboot whose end nobody saw, and no recovery for it.
     type: bool
     default: true
   command:
@@ -51,8 +55,8 @@ options:
     default: 5
   policy:
     description:
-      - The policy of the rollout, of which C(max_reboots_per_node), C(reboot_recovery) and C(reboot_recovery_command)
-        are read.
+      - The policy of the rollout, of which C(max_reboots_per_node), C(reboot_recovery), C(reboot_recovery_command) and
+        C(reboot_recovery_reset) are read.
     type: dict
   rollout:
     description:
@@ -97,13 +101,16 @@ evidence:
     last_error:
       description: What the last look met instead of an answer.
       type: str
+    recovery:
+      description: What its recovery did, or why that failed; not there where none was tried.
+      type: str
 kernel_planned:
   description: The kernel that was to boot; null where it is not known.
   returned: when the node was rebooted
   type: str
 recovered:
   description: Whether the node came back only after its recovery.
-  returned: when the node was rebooted
+  returned: when the node was rebooted, or waited for
   type: bool
 rebooted:
   description: Whether the node was rebooted; false in check mode, and where nothing was ordered.

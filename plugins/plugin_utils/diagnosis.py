@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 
@@ -48,6 +48,17 @@ class NotRebooted(FleetError):
     ) -> None:
         self.diagnosis, self.evidence = diagnosis, dict(evidence or {})
         super().__init__(subject, f"{seen} [{diagnosis}]", wanted, fix)
+
+
+class Recovered(NamedTuple):
+    """What a recovery of a silent node came to.
+
+    :param failed: why nothing was done for it that is worth waiting for; empty where something was.
+    :param told: what was done, in words; may be empty.
+    """
+
+    failed: str = ""
+    told: str = ""
 
 
 def state_after(failure: Mapping[str, Any] | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import alert_gates, limits, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, plain, read_marked
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.recovery import RESETS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 _SPEC: dict[str, dict[str, Any]] = {
@@ -41,8 +42,9 @@ _SPEC: dict[str, dict[str, Any]] = {
     "reboot_timeout_seconds": {"type": "int", "default": 1800},
     "drain_timeout_seconds": {"type": "int", "default": 3600},
     "max_reboots_per_node": {"type": "int", "default": 6},
-    "reboot_recovery": {"type": "str", "default": "none", "choices": ["none", "command"]},
+    "reboot_recovery": {"type": "str", "default": "none", "choices": ["none", "command", "bmc"]},
     "reboot_recovery_command": {"type": "list", "elements": "str", "default": []},
+    "reboot_recovery_reset": {"type": "list", "elements": "str", "default": [], "choices": list(RESETS)},
     "waivers": {"type": "list", "elements": "dict", "default": []},
 }
 _WAIVER: dict[str, dict[str, Any]] = {
@@ -127,13 +129,18 @@ def _checked(value: Any, place: str) -> dict:
 
 
 def _check_recovery(policy: Mapping[str, Any], place: str) -> None:
-    command, fix = policy["reboot_recovery_command"], "give program and arguments as a list; {node} is the node's name"
-    if policy["reboot_recovery"] == "command" and not any("{node}" in word for word in command):
-        seen = f"is {command!r}, which names no node"
+    kind, command = policy["reboot_recovery"], policy["reboot_recovery_command"]
+    if kind == "command" and not any("{node}" in word for word in command):
+        seen, fix = f"is {command!r}, which names no node", "give program and arguments as a list; {node} is its name"
         raise PolicyError(f"{place}: reboot_recovery_command", seen, "{node} in one of its arguments", fix)
-    if policy["reboot_recovery"] == "none" and command:
-        seen, wanted = "is none, and there is a reboot_recovery_command", "command"
-        raise PolicyError(f"{place}: reboot_recovery", seen, wanted, "say command, or take the command out")
+    resets = policy["reboot_recovery_reset"]
+    for wanted, key, given in (("command", "command", command), ("bmc", "reset", resets)):
+        if given and kind != wanted:
+            seen, fix = f"is {kind}, and there is a reboot_recovery_{key}", f"say {wanted}, or take the {key} out"
+            raise PolicyError(f"{place}: reboot_recovery", seen, wanted, fix)
+    if len(set(resets)) < len(resets):
+        seen, fix = f"is {resets!r}", "name those that may be ordered, the one that is wanted most first"
+        raise PolicyError(f"{place}: reboot_recovery_reset", seen, "each of them once", fix)
 
 
 def _waiver(value: Any, place: tuple[str, str]) -> dict:

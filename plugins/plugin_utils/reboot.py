@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import boot
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted, Recovered
 
 
 class Node(NamedTuple):
@@ -20,7 +20,7 @@ class Node(NamedTuple):
     :param order: give the order; raises NotRebooted where the node says no.
     :param port_answers: whether its SSH port takes a connection from here, None where that cannot be told.
     :param journal: the boot ids that the node's journal knows, oldest first; empty where it has none.
-    :param recover: bring a silent node back by other means, once; an empty text, or why that failed. None: not wanted.
+    :param recover: bring a silent node back by other means, once. None: not wanted.
     :param clock: seconds that only ever grow.
     """
 
@@ -29,7 +29,7 @@ class Node(NamedTuple):
     order: Callable[[], None]
     port_answers: Callable[[], bool | None]
     journal: Callable[[], list[str]]
-    recover: Callable[[], str] | None
+    recover: Callable[[], Recovered] | None
     clock: Callable[[], float]
     sleep: Callable[[float], None]
 
@@ -79,13 +79,17 @@ def reboot(node: Node, before: boot.Look, wishes: Wishes) -> dict[str, Any]:
 def wait(node: Node, wishes: Wishes) -> dict[str, Any]:
     """Wait for a node that may be in the middle of a reboot that nobody is waiting for any more; what the task tells.
 
-    :raises NotRebooted: flapping, host_key_changed or never_back. Nothing is ordered, and nothing recovered.
+    :raises NotRebooted: flapping, host_key_changed or never_back. Nothing is ordered.
     """
     looks, begun = boot.Looks(boot.Look(None), wishes.answers), node.clock()
+    recovered = False
     if not (looks.is_back(node.look(False)) or _is_back(node, looks, wishes)):
-        raise boot.not_back(node.name, looks, node.clock() - begun, node.port_answers())
+        lost = boot.not_back(node.name, looks, node.clock() - begun, node.port_answers())
+        recovered = _recover(node, looks, wishes, lost)
+        if not recovered:
+            raise lost
     found = looks.last.boot or looks.before
-    return {"boot_id": found.boot_id, "kernel": found.kernel}
+    return {"boot_id": found.boot_id, "kernel": found.kernel, "recovered": recovered}
 
 
 def _is_back(node: Node, looks: boot.Looks, wishes: Wishes) -> bool:
@@ -113,12 +117,14 @@ def _recover(node: Node, looks: boot.Looks, wishes: Wishes, lost: NotRebooted) -
     """Whether a silent node is back after it was recovered; a node that answers in whatever way is never touched."""
     if node.recover is None or lost.diagnosis != "never_back" or lost.evidence["port_answers"]:
         return False
-    failed = node.recover()
-    if failed:
-        lost.add(f"its recovery failed: {failed}")
+    done = node.recover()
+    lost.evidence["recovery"] = done.failed or done.told
+    if done.failed:
+        lost.add(f"its recovery failed: {done.failed}")
         return False
     if _is_back(node, looks, wishes):
         return True
     again = boot.not_back(node.name, looks, wishes.timeout, node.port_answers())
-    again.add("this was after its recovery")
+    again.evidence["recovery"] = done.told
+    again.add("this was after its recovery" + (f": {done.told}" if done.told else ""))
     raise again

@@ -17,14 +17,20 @@ from pathlib import Path
 from typing import IO, Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import Recovered
 
-KINDS = ("none", "command")
+# The resets that may bring a silent host back through its BMC, in the order in which they are wanted. A host that hangs
+# cannot be asked to shut down, and one that is off is switched on, so no others are here.
+RESETS = ("ForceRestart", "PowerCycle", "ForceOff")
 PLACE = "{node}"
 KNOCK_SECONDS = 5.0
 COMMAND_SECONDS = 300.0
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _JUMP = re.compile(r"ProxyJump|ProxyCommand|(?:^|\s)-J", re.IGNORECASE)
 _SHOWN = 200
+_SSH_OPTIONS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
+
+Noted = Callable[[str, Callable[[], Recovered]], Recovered]
 
 
 def own_boot_id(path: str = _BOOT_ID) -> str | None:
@@ -38,6 +44,17 @@ def own_boot_id(path: str = _BOOT_ID) -> str | None:
 def unshared(ssh_args: str | None) -> str:
     """The arguments of ssh for a connection that shares no socket with another one: of an option the first counts."""
     return f"-o ControlMaster=no -o ControlPath=none {ssh_args or ''}".strip()
+
+
+def knock(connection: Any, name: str) -> bool | None:
+    """Whether the SSH port that a connection goes to takes one from here; None for a connection that is none of SSH.
+
+    :param name: where it goes if nothing says another host.
+    """
+    if connection.transport != "ssh":
+        return None
+    host, port, *words = (connection.get_option(key) for key in ("host", "port", *_SSH_OPTIONS))
+    return port_answers(host or name, int(port or 22), words)
 
 
 def port_answers(host: str, port: int, options: Iterable[str | None], seconds: float = KNOCK_SECONDS) -> bool | None:
@@ -55,16 +72,16 @@ def port_answers(host: str, port: int, options: Iterable[str | None], seconds: f
 
 
 def chosen(
-    policy: Mapping[str, Any], node: str, noted: Callable[[str, Callable[[], str]], str]
-) -> Callable[[], str] | None:
+    policy: Mapping[str, Any], node: str, noted: Noted, by_bmc: Callable[[], Recovered]
+) -> Callable[[], Recovered] | None:
     """What brings a silent node back by the policy, None where it says nothing of that.
 
     :param noted: does what it is given and writes it down: (kind, act).
+    :param by_bmc: orders a reset of the node's BMC.
     """
     kind = policy.get("reboot_recovery", "none")
-    if kind == "none":
-        return None
-    return lambda: noted(kind, lambda: run_command(policy["reboot_recovery_command"], node))
+    ways = {"command": lambda: Recovered(run_command(policy["reboot_recovery_command"], node)), "bmc": by_bmc}
+    return (lambda: noted(kind, ways[kind])) if kind in ways else None
 
 
 def run_command(command: Sequence[str], node: str, seconds: float = COMMAND_SECONDS) -> str:

@@ -34,7 +34,7 @@ class Client:
     """
 
     def __init__(self, door: Door, sleep: Callable[[float], None]) -> None:
-        self.door, self._sleep = door, sleep
+        self.door, self.sleep = door, sleep
         self._sushy = library()
         self._last: Any = None
         self._connector: Any = None
@@ -147,7 +147,7 @@ class Client:
         for _attempt in range(self.door.attempts - 1):
             if not answer.passing:
                 break
-            self._sleep(self.door.pause)
+            self.sleep(self.door.pause)
             answer = act()
         return answer
 

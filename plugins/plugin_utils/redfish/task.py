@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
@@ -28,6 +28,7 @@ SPEC: dict[str, dict[str, Any]] = {
     "pause": {"type": "float"},
 }
 PREFIX = "fleet_bmc_"
+NEEDED = ("address", "user", "password")
 _DEFAULTS = {"validate_certs": True, "timeout": 60.0, "connect_timeout": 10.0, "attempts": 5, "pause": 3.0}
 _TRUSTING = "is not checked (fleet_bmc_validate_certs: false): whoever answers at this address gets the password"
 
@@ -40,42 +41,66 @@ class RedfishAction(action.FleetAction):
 
         :raises FleetError: address, user or password is not given, or is of a wrong kind.
         """
-        given = {key: args.get(key) for key in SPEC}
-        for key, value in given.items():
-            if value is None and f"{PREFIX}{key}" in task_vars:
-                given[key] = action.plain(self._templar.template(task_vars[f"{PREFIX}{key}"]))
-        missing = [f"{PREFIX}{key}" for key in ("address", "user", "password") if not given[key]]
-        if missing:
-            raise FleetError(
-                task_vars["inventory_hostname"],
-                f"nothing says how to reach its BMC: {', '.join(missing)}",
-                "these variables of the host",
-                "put them into the inventory, the password into a vault",
-            )
-        return {key: _DEFAULTS.get(key) if value is None else value for key, value in given.items()}
+        return settings_of(args, task_vars, self._templar.template)
 
-    def client(self, settings: Mapping[str, Any]) -> Client:
+    @staticmethod
+    def client(settings: Mapping[str, Any]) -> Client:
         """A session with the BMC, for ``with``."""
-        try:
-            door = Door(
-                str(settings["address"]),
-                str(settings["user"]),
-                str(settings["password"]),
-                ca=settings["ca"],
-                verify=_truth(settings["validate_certs"]),
-                timeout=float(settings["timeout"]),
-                connect_timeout=float(settings["connect_timeout"]),
-                attempts=max(1, int(settings["attempts"])),
-                pause=float(settings["pause"]),
-            )
-        except (TypeError, ValueError) as wrong:
-            raise FleetError(f"{PREFIX}*", f"one of the numbers is none: {wrong}", "numbers", "correct it") from wrong
-        return Client(door, time.sleep)
+        return client_of(settings)
 
     @staticmethod
     def warnings_of(client: Client) -> list[str]:
         """What the operator has to be told of every session."""
-        return [] if client.door.verify else [f"the certificate of {client.subject} {_TRUSTING}"]
+        return warnings_of(client)
+
+
+def settings_of(
+    args: Mapping[str, Any], task_vars: Mapping[str, Any], template: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """The same for an action that speaks to a BMC only now and then.
+
+    :raises FleetError: as ``RedfishAction.settings``.
+    """
+    given = {key: args.get(key) for key in SPEC}
+    for key, value in given.items():
+        if value is None and f"{PREFIX}{key}" in task_vars:
+            given[key] = action.plain(template(task_vars[f"{PREFIX}{key}"]))
+    missing = [f"{PREFIX}{key}" for key in NEEDED if not given[key]]
+    if missing:
+        raise FleetError(
+            task_vars["inventory_hostname"],
+            f"nothing says how to reach its BMC: {', '.join(missing)}",
+            "these variables of the host",
+            "put them into the inventory, the password into a vault",
+        )
+    return {key: _DEFAULTS.get(key) if value is None else value for key, value in given.items()}
+
+
+def client_of(settings: Mapping[str, Any]) -> Client:
+    """A session with the BMC, for ``with``.
+
+    :raises FleetError: a number is none.
+    """
+    try:
+        door = Door(
+            str(settings["address"]),
+            str(settings["user"]),
+            str(settings["password"]),
+            ca=settings["ca"],
+            verify=_truth(settings["validate_certs"]),
+            timeout=float(settings["timeout"]),
+            connect_timeout=float(settings["connect_timeout"]),
+            attempts=max(1, int(settings["attempts"])),
+            pause=float(settings["pause"]),
+        )
+    except (TypeError, ValueError) as wrong:
+        raise FleetError(f"{PREFIX}*", f"one of the numbers is none: {wrong}", "numbers", "correct it") from wrong
+    return Client(door, time.sleep)
+
+
+def warnings_of(client: Client) -> list[str]:
+    """What has to be told of every session."""
+    return [] if client.door.verify else [f"the certificate of {client.subject} {_TRUSTING}"]
 
 
 def _truth(value: Any) -> bool:

@@ -19,6 +19,7 @@ ARGS = {
     "rollout": None, "order": True,
 }  # fmt: skip
 OLD, NEW = ("aaaa\n9000.0 1\n6.1\n", "bbbb\n3.0 1\n6.1\n")
+TEMPLAR = SimpleNamespace(template=lambda value: value)
 LOST = AnsibleConnectionFailure("Failed to connect to the host via ssh: Connection refused")
 
 
@@ -48,7 +49,7 @@ def _task(monkeypatch):
         monkeypatch.setattr(recovery, "own_boot_id", lambda: own)
         connection, said = Connection(), []
         connection.transport = transport
-        module = ActionModule(SimpleNamespace(check_mode=checking), connection, None, None, None, None)
+        module = ActionModule(SimpleNamespace(check_mode=checking), connection, None, None, TEMPLAR, None)
 
         def execute(command, sudoable=True):
             said.append(command)
@@ -97,10 +98,18 @@ def test_nothing_is_ordered_on_the_controller_itself_f24(task, transport, own):
 
 def test_a_node_is_waited_for_without_an_order(task):
     told, said = task(LOST, NEW, order=False)
-    assert told == {"changed": False, "rebooted": False, "boot_id": "bbbb", "kernel": "6.1"}
+    assert told == {"changed": False, "rebooted": False, "boot_id": "bbbb", "kernel": "6.1", "recovered": False}
     assert set(said) == {boot.READ}
 
 
 def test_a_rehearsal_orders_nothing(task):
     told, said = task(OLD, NEW, checking=True)
     assert (told["rebooted"], said) == (False, [boot.READ])
+
+
+def test_a_silent_node_whose_bmc_nobody_knows_ends_as_without_its_recovery_and_both_are_told(task):
+    with pytest.raises(NotRebooted) as caught:
+        task(OLD, LOST, policy={"reboot_recovery": "bmc"})
+    assert caught.value.diagnosis == "never_back"
+    assert "did not come back within" in str(caught.value)
+    assert "its recovery failed: g01: nothing says how to reach its BMC: fleet_bmc_address" in str(caught.value)

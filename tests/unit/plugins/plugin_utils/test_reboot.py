@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import reboot
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.boot import Boot, Look
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted, Recovered
 
 BEFORE = Boot("aaaa", 86400.0, "6.1")
 FIRST = Look(BEFORE)
@@ -33,7 +35,7 @@ class Played:
         self.done.append(f"recovered at {self.now:.0f}")
         if self.recovery == "":
             self.at = self.fresh = lambda now: UP
-        return self.recovery
+        return Recovered(self.recovery, "" if self.recovery else "ForceRestart ordered")
 
     def sleep(self, seconds):
         self.now += seconds
@@ -139,15 +141,17 @@ def test_a_recovery_that_fails_is_told_and_not_tried_again():
     error = played.fails()
     assert error.diagnosis == "never_back"
     assert "its recovery failed: ipmi ended with status 1" in str(error)
+    assert error.evidence["recovery"] == "ipmi ended with status 1"
     assert played.done == ["ordered", "recovered at 60"]
 
 
 def test_a_node_that_stays_away_after_its_recovery_is_lost():
     played = Played(lambda now: SILENT, recovery="")
-    played.recover = lambda: ""
+    played.recover = lambda: Recovered(told="On ordered of BMC b")
     error = played.fails()
     assert error.diagnosis == "never_back"
-    assert "this was after its recovery" in str(error)
+    assert "this was after its recovery: On ordered of BMC b" in str(error)
+    assert error.evidence["recovery"] == "On ordered of BMC b"
     assert played.now == 120
 
 
@@ -162,8 +166,8 @@ def test_a_second_boot_in_the_journal_is_one_too_many_unless_the_power_was_cycle
 
 def _node(played):
     return reboot.Node(
-        "g01", played.look, lambda: pytest.fail("ordered"), lambda: played.port, list, lambda: pytest.fail("recovered"),
-        lambda: played.now, played.sleep,
+        "g01", played.look, lambda: pytest.fail("ordered"), lambda: played.port, list,
+        None if played.recovery is None else played.recover, lambda: played.now, played.sleep,
     )  # fmt: skip
 
 
@@ -180,7 +184,7 @@ def test_a_connection_that_drops_once_before_the_order_is_no_reason_to_give_up(a
 @pytest.mark.parametrize("after", [0, 30])
 def test_a_node_that_another_controller_left_is_waited_for_and_not_ordered_again(after):
     played = Played(comes_back(after))
-    assert _wait(played) == {"boot_id": "bbbb", "kernel": "6.1"}
+    assert _wait(played) == {"boot_id": "bbbb", "kernel": "6.1", "recovered": False}
     assert played.now == after + 4
 
 
@@ -189,6 +193,14 @@ def test_a_node_that_another_controller_left_and_that_stays_away_is_told_apart_t
     with pytest.raises(NotRebooted) as caught:
         _wait(Played(at))
     assert caught.value.diagnosis == word
+
+
+@pytest.mark.parametrize("port, recovered", [(False, True), (None, True), (True, False)])
+def test_a_node_that_another_controller_left_and_that_is_silent_is_recovered(port, recovered):
+    played = Played(lambda now: SILENT, port=port, recovery="")
+    with contextlib.nullcontext() if recovered else pytest.raises(NotRebooted, match="never_back"):
+        assert _wait(played)["recovered"] is True
+    assert played.done == (["recovered at 60"] if recovered else [])
 
 
 def test_a_node_that_says_no_is_not_waited_for():

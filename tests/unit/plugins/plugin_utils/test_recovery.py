@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import recovery
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import Recovered
 
 
 def _program(text):
@@ -71,15 +72,21 @@ def test_what_the_command_left_running_is_ended_with_it():
 
 
 def test_nothing_is_done_unless_the_policy_says_so():
-    assert recovery.chosen({}, "g01", lambda kind, act: act()) is None
-    assert recovery.chosen({"reboot_recovery": "none"}, "g01", lambda kind, act: act()) is None
+    for policy in ({}, {"reboot_recovery": "none"}):
+        assert recovery.chosen(policy, "g01", lambda kind, act: act(), lambda: pytest.fail("asked")) is None
 
 
 def test_the_command_of_the_policy_is_run_where_it_is_written_down():
     policy = {"reboot_recovery": "command", "reboot_recovery_command": _program("raise SystemExit(4)")}
-    recover = recovery.chosen(policy, "g01", lambda kind, act: f"{kind}: {act()}")
-    assert recover().startswith("command: ")
-    assert "status 4" in recover()
+    recover = recovery.chosen(policy, "g01", lambda kind, act: (kind, act()), lambda: pytest.fail("asked"))
+    kind, came = recover()
+    assert (kind, "status 4" in came.failed) == ("command", True)
+
+
+def test_the_bmc_is_asked_where_the_policy_says_so():
+    recover = recovery.chosen({"reboot_recovery": "bmc"}, "g01", lambda *both: both, lambda: Recovered(told="On"))
+    kind, act = recover()
+    assert (kind, act()) == ("bmc", ("", "On"))
 
 
 def test_the_boot_id_of_this_machine_is_read_where_it_has_one_f24(tmp_path):
