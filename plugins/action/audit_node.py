@@ -67,7 +67,7 @@ class ActionModule(action.FleetAction):
 
     def _facts(self, subsets: list[str], task_vars: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         answer = self._execute_module(
-            module_name="fleetops.instinct.node_facts",
+            module_name=look.module_for(subsets),
             module_args={"gather_subset": subsets, "as_text": True},
             task_vars=task_vars,
             wrap_async=False,
