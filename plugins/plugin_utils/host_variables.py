@@ -15,6 +15,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.selection import few
 
+BMC = ("fleet_bmc_address", "fleet_bmc_user", "fleet_bmc_password")
 _SHOWN = 5
 Values = dict[str, dict[str, str]]
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0", "")
@@ -42,6 +43,30 @@ def read(
                 placed(key), f"is {name!r}, and no node has this variable", nearest(name, known), "correct the name"
             )
     return found
+
+
+def refuse_without_bmc(
+    policy: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]], nodes: Iterable[str]
+) -> None:
+    """Refuse nodes that the policy wants to bring back through a BMC of which the inventory does not tell.
+
+    It is told before anything is touched, since later it would be found out by a node that is silent already.
+
+    :param nodes: those that are to be moved; where the policy wants no BMC their variables are not looked at.
+    :raises PolicyError: naming the variables and the nodes.
+    """
+    if policy.get("reboot_recovery") != "bmc":
+        return
+    known = {node: hostvars[node] for node in nodes}
+    missing = {name: [node for node, own in known.items() if name not in own] for name in BMC}
+    gaps = [f"no {name}: {few(gap)}" for name, gap in missing.items() if gap]
+    if gaps:
+        raise PolicyError(
+            "policy: reboot_recovery",
+            f"is bmc, and there is {'; '.join(gaps)}",
+            "the BMC of every node that is moved",
+            "put it into the inventory, leave these nodes out (exclude), or choose another reboot_recovery",
+        )
 
 
 def refuse_moved(plan: Mapping[str, Any], hostvars: Mapping[str, Mapping[str, Any]], nodes: Iterable[str]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import catalog_of, load_plan, refuse_changed
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import connection
 
 Find = Callable[[list[str]], dict[str, Any]]
 
@@ -55,6 +57,7 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     found = find(rollout.untouched(plan, nodes, members))
     refusals.refuse_unreachable(plan, found)
     refusals.refuse_controller(plan, found)
+    refuse_no_recovery(plan, hostvars, [*chain(*waves)])
     host_variables.refuse_moved(plan, hostvars, found)
     refusals.refuse_other_racks(plan, found)
     refuse_changed(plan, catalog_of(plan, args["catalog"]), found)
@@ -62,6 +65,19 @@ def forward(args: Mapping[str, Any], hostvars: Mapping[str, Any], find: Find) ->
     others = [node for node in members if node in plan["at_target"]]
     refusals.refuse_below_floor(plan, waves, find(others))
     return Opening(plan, directory, waves)
+
+
+def refuse_no_recovery(plan: Mapping[str, Any], hostvars: Mapping[str, Any], nodes: list[str]) -> None:
+    """Refuse a plan whose policy counts on BMCs, where one of them is not known or nothing here can speak to them.
+
+    A way back is not held up by this: a node that stays silent on it is told with what hindered its recovery.
+
+    :param nodes: those that are to be moved.
+    :raises FleetError: naming the nodes, or the library that is missing.
+    """
+    host_variables.refuse_without_bmc(plan["policy"], hostvars, nodes)
+    if nodes and plan["policy"].get("reboot_recovery") == "bmc":
+        connection.library()
 
 
 def back(args: Mapping[str, Any]) -> Opening:

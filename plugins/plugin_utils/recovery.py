@@ -33,6 +33,11 @@ _SSH_OPTIONS = ("ssh_args", "ssh_common_args", "ssh_extra_args")
 Noted = Callable[[str, Callable[[], Recovered]], Recovered]
 
 
+def resets(policy: Mapping[str, Any]) -> Sequence[str]:
+    """The resets that may be ordered of a BMC, the one that is wanted most first; ForceOff is followed by On."""
+    return policy.get("reboot_recovery_reset") or RESETS
+
+
 def own_boot_id(path: str = _BOOT_ID) -> str | None:
     """The boot id of this machine; None where it has none."""
     try:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import recovery
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import Recovered
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.recovery import RESETS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import task
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError, path_of, refused
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import host_board
@@ -45,11 +45,6 @@ class Case:
     poll: float = 3.0
     settle: float = 60.0
     off: float = 10.0
-
-    @property
-    def order(self) -> Sequence[str]:
-        """The resets that may be ordered, the one that is wanted most first; ForceOff is followed by On."""
-        return self.policy.get("reboot_recovery_reset") or RESETS
 
 
 class Offer(NamedTuple):
@@ -146,7 +141,7 @@ def reset(client: Client, case: Case) -> Recovered:
     uri, place = info_uri(system), str(system["@odata.id"])
     offered = offer(system, client.get(uri) if uri else None, subject)
     power = _power_at_rest(client, place, case)
-    resets = choose(power, offered.resets, case.order, subject)
+    resets = choose(power, offered.resets, recovery.resets(case.policy), subject)
     if case.port():
         return Recovered(told="its SSH port answers by now, so no reset was ordered")
     case.write(" and ".join(resets), str(power))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import windows
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import recovery, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.table import paint, table
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH, clean, duration, releases
 
@@ -97,7 +97,7 @@ def _the_proof(row: Mapping[str, Any], policy: Mapping[str, Any], back: str) -> 
             "reboot",
             f"orders one reboot and waits up to {waits} for a new boot that stays",
             "a reboot that is ignored, ends in another kernel, or does not end",
-            f"a node that answers: {back}; one that does not waits for a person and uses up the budget",
+            f"a node that answers: {back}; {_silent(policy)}",
         )
     yield Step("verify", "wants the target, health, and nothing else changed",
                "a GPU that is gone, a link that is slower, a counter that rose, a version that is another",
@@ -106,6 +106,20 @@ def _the_proof(row: Mapping[str, Any], policy: Mapping[str, Any], back: str) -> 
                "the same as verify", back)  # fmt: skip
     later = "the rollback playbook brings it back at any later time" if row["rollback"]["ready"] else back
     yield Step("return", "gives the node back", "nothing: what was proven before is written down", later)
+
+
+def _silent(policy: Mapping[str, Any]) -> str:
+    """What becomes of a node that stays away."""
+    lost = "waits for a person and uses up the budget"
+    resets = [f"{reset} and On" if reset == "ForceOff" else reset for reset in recovery.resets(policy)]
+    how = {
+        "command": f"its recovery command ({clean(' '.join(policy.get('reboot_recovery_command') or ()))})",
+        "bmc": f"one reset through its BMC (On where it is off, else the first that it offers of {', '.join(resets)})",
+    }.get(policy.get("reboot_recovery", "none"))
+    if how is None:
+        return f"one that does not {lost}"
+    waits = duration(policy["reboot_timeout_seconds"])
+    return f"one that is silent, its SSH port too, gets {how} and {waits} more; if it stays away it {lost}"
 
 
 def _way_back(row: Mapping[str, Any], policy: Mapping[str, Any]) -> str:

@@ -7,7 +7,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.host_variables import read, refuse_moved, to_skip
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.host_variables import (
+    read,
+    refuse_moved,
+    refuse_without_bmc,
+    to_skip,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import PolicyError, load_policy, placed
 
 FEED = {"failure_domains": [{"variable": "fleet_feed"}]}
@@ -104,3 +109,19 @@ def test_a_node_that_stands_elsewhere_by_now_refuses_the_plan(now, told):
 @pytest.mark.parametrize("policy", [load_policy({}), {"failure_domain": "rack"}])
 def test_a_plan_that_asked_for_no_variables_is_followed_without_a_look_at_them(policy):
     refuse_moved({"plan_id": "x", "policy": policy, "nodes": {"g1": {}}}, NeverAsked(), ["g1"])
+
+
+BMC = {"fleet_bmc_address": "b", "fleet_bmc_user": "u", "fleet_bmc_password": "{{ vault }}"}
+
+
+def test_without_a_recovery_through_the_bmc_no_variable_is_looked_at():
+    refuse_without_bmc(load_policy({"reboot_recovery": "none"}), NeverAsked(), ["g1"])
+
+
+def test_a_node_whose_bmc_nobody_knows_is_refused_before_anything_is_touched():
+    policy = load_policy({"reboot_recovery": "bmc"})
+    hosts = {"g1": BMC, "g2": {**HOSTS["g2"]}, "g3": {key: BMC[key] for key in list(BMC)[:2]}}
+    refuse_without_bmc(policy, hosts, ["g1"])
+    with pytest.raises(PolicyError) as caught:
+        refuse_without_bmc(policy, hosts, hosts)
+    assert "no fleet_bmc_address: g2; no fleet_bmc_user: g2; no fleet_bmc_password: g2, g3" in str(caught.value)

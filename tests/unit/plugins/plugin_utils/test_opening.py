@@ -76,3 +76,12 @@ def test_an_upgrade_is_not_opened_while_an_operator_holds_it(lost, monkeypatch):
     book.order({"who": "anna", "host": "ctl1"}, "pause", "the fabric is being worked on")
     with pytest.raises(gate.Refused, match=r"anna on ctl1.*the fabric is being worked on.*\[paused\]"):
         opening.forward(given, {}, lambda nodes: {})
+
+
+def test_a_library_that_is_missing_is_told_before_anything_is_touched_and_only_where_it_is_needed(monkeypatch):
+    host = dict.fromkeys(opening.host_variables.BMC, "x")
+    monkeypatch.setattr(opening.connection, "library", lambda: (_ for _ in ()).throw(FleetError("sushy", "is missing")))
+    opening.refuse_no_recovery({"policy": {"reboot_recovery": "command"}}, {}, ["g01"])
+    opening.refuse_no_recovery({"policy": {"reboot_recovery": "bmc"}}, {}, [])
+    with pytest.raises(FleetError, match="sushy: is missing"):
+        opening.refuse_no_recovery({"policy": {"reboot_recovery": "bmc"}}, {"g01": host}, ["g01"])

@@ -78,3 +78,16 @@ def test_the_text_begins_with_the_node_and_its_journey_and_fits_a_terminal():
     text = rehearsal(plan(), "g01", width=80)
     assert text.splitlines()[1] == "g01 (MI300X, wave 1 of 1, canary): 6.4.4 -> 7.0.2 / 30.10.2"
     assert max(len(line) for line in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    "policy, words",
+    [
+        ({}, "one that does not waits for a person and uses up the budget"),
+        ({"reboot_recovery": "command", "reboot_recovery_command": ["x", "{node}"]}, "command (x {node}) and 30 min"),
+        ({"reboot_recovery": "bmc"}, "(On where it is off, else the first that it offers of ForceRestart, PowerCycle"),
+        ({"reboot_recovery": "bmc", "reboot_recovery_reset": ["ForceOff"]}, "it offers of ForceOff and On) and 30 min"),
+    ],
+)
+def test_what_brings_a_silent_node_back_is_told(policy, words):
+    assert words in named(plan(policy), "reboot").back

@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.recovery import RESETS
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.recovery import RESETS, resets
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power, task
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
 
@@ -66,8 +66,8 @@ def test_a_reset_that_the_policy_leaves_out_is_not_ordered_for_want_of_another()
 
 
 def test_a_plan_from_before_there_was_a_choice_has_the_default():
-    assert power.Case({}, lambda: None, print).order == RESETS
-    assert power.Case({"reboot_recovery_reset": ["ForceOff"]}, lambda: None, print).order == ["ForceOff"]
+    assert resets({}) == RESETS
+    assert resets({"reboot_recovery_reset": ["ForceOff"]}) == ["ForceOff"]
 
 
 def system(**reset):
