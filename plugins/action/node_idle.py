@@ -36,7 +36,7 @@ class ActionModule(action.FleetAction):
 
     def _holders(self, node: str, task_vars: dict[str, Any]) -> list[dict[str, Any]]:
         answer = self._execute_module(
-            module_name="fleetops.instinct.node_facts",
+            module_name="fleetops.instinct.node_glance",
             module_args={"gather_subset": ["activity"]},
             task_vars=task_vars,
             wrap_async=False,

@@ -14,6 +14,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils import (
     action,
     attempts,
     host_variables,
+    opening,
     records,
     this_run,
 )
@@ -39,19 +40,19 @@ class ActionModule(action.FleetAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        attempts.refuse_unfinished(args["fleet_dir"])
+        unread = attempts.refuse_unfinished(args["fleet_dir"], args["nodes"])
         learned = attempts.measured(args["fleet_dir"])
         plan = self._plan(args, task_vars["hostvars"], learned)
+        opening.refuse_no_recovery(plan, task_vars["hostvars"], list(plan["nodes"]))
         path = plan_path(args["fleet_dir"], plan["plan_id"])
         changed = not path.exists()
         if changed:
             records.write_json(path, plan)
-        clock = datetime.fromisoformat(action.now())
-        self.say(plan_report(plan, colour=self.colour(), width=self.width(), now=clock))
-        for why in learned.unread:
-            self.say(f"The estimate leaves out an earlier rollout that cannot be read: {why}")
+        self.say(plan_report(plan, self.colour(), self.width(), datetime.fromisoformat(action.now())))
         self.say(f"Plan {plan['plan_id']}: {path}")
-        return {"changed": changed, "plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"]}
+        unread += [f"The estimate leaves out an earlier rollout that cannot be read: {why}" for why in learned.unread]
+        told = {"plan_id": plan["plan_id"], "plan": str(path), "waves": plan["waves"], "warnings": unread}
+        return {"changed": changed, **told}
 
     @staticmethod
     def _plan(args: dict[str, Any], hostvars: Mapping[str, Any], learned: Measured) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import SLOW
 from ansible_collections.fleetops.instinct.plugins.module_utils._credentials import masked
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
@@ -101,6 +102,11 @@ def of_controller(facts: Mapping[str, Any], own_boot_id: str | None) -> dict[str
     told = facts.get("node")
     boot_id = told.get("boot_id") if isinstance(told, Mapping) else None
     return {"is_controller": True} if own_boot_id and boot_id == own_boot_id else {}
+
+
+def module_for(subsets: Iterable[str]) -> str:
+    """The module that gathers these: with less in it, where no slow subset is asked for."""
+    return f"fleetops.instinct.{'node_facts' if SLOW.intersection(subsets) else 'node_glance'}"
 
 
 def facts_in(answer: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -50,7 +50,7 @@ def find_rollout(fleet_dir: str, name: str | None) -> Path:
     :param name: a plan id, the path of a plan file, or None for the newest.
     :raises FleetError: there is none.
     """
-    found = _ledgers(fleet_dir)
+    found = ledgers(fleet_dir)
     if not found:
         raise FleetError(
             fleet_dir, "no rollout was ever started here", "a rollout", "run upgrade first, or give -e fleet_dir=DIR"
@@ -71,10 +71,11 @@ def all_rollouts(fleet_dir: str) -> list[Path]:
 
     By what the ledgers say: the times of files are others after a copy or a restored backup.
     """
-    return [path.parent for path in sorted(_ledgers(fleet_dir), key=lambda path: Ledger.open(path).begun_at())]
+    return [path.parent for path in sorted(ledgers(fleet_dir), key=lambda path: Ledger.open(path).begun_at())]
 
 
-def _ledgers(fleet_dir: str) -> list[Path]:
+def ledgers(fleet_dir: str) -> list[Path]:
+    """The ledgers of all rollouts that were started, whether they can be read or not."""
     return sorted((Path(os.path.abspath(fleet_dir)) / "rollouts").glob("*/ledger.sqlite"))
 
 

@@ -166,4 +166,4 @@ def hexadecimal(text: str) -> str | None:
     # Some kernels hand out a whole page: the text, and NULs up to its end.
     digits = text.rstrip("\0 \n").strip().lower()
     digits = digits[2:] if digits.startswith("0x") else digits
-    return digits if digits and all(char in "0123456789abcdef" for char in digits) else None
+    return digits if digits and not digits.strip("0123456789abcdef") else None

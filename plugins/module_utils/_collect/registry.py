@@ -14,23 +14,20 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._host import Hos
 
 if TYPE_CHECKING:
     # Ansible ships to a node what is imported anywhere in the text. Loaded there is only what is asked for: a node has
-    # no compiled files, and compiling all of it would cost as much as reading.
+    # no compiled files, and compiling all of it would cost as much as reading. What belongs to the slow subsets is
+    # named in the module that has them.
     from ansible_collections.fleetops.instinct.plugins.module_utils._collect import (  # noqa: F401
         activity,
         driver,
         firmware,
         gpu,
-        initramfs,
         link,
         log,
-        lspci,
         node,
         platform,
         ras,
-        reconcile,
         rocm,
         settings,
-        smi,
     )
 
 SCHEMA = 1
@@ -63,6 +60,18 @@ def select(wanted: list[str]) -> list[str]:
     taken |= {"driver"} if "initramfs" in taken else set()
     taken |= {name for name in COLLECTORS if "all" in taken and name not in SLOW}
     return [name for name in COLLECTORS if name in taken and name not in left_out]
+
+
+def default_only(wanted: list[str]) -> list[str]:
+    """As :func:`select`.
+
+    :raises FleetError: for a slow subset as well.
+    """
+    found = select(wanted)
+    slow = sorted(SLOW.intersection(found))
+    if slow:
+        raise FleetError("gather_subset", ", ".join(slow), "what all stands for", "gather it with the module node_facts")
+    return found
 
 
 def gather(host: Host, subsets: list[str]) -> dict:

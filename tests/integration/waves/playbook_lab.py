@@ -35,7 +35,7 @@ from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.sampl
 HERE = Path(__file__).parent
 COLLECTION = HERE.parents[2]
 SHIPPED = ("galaxy.yml", "meta", "playbooks", "plugins", "roles")
-DOUBLES = ("kernel_settings", "node_facts", "node_snapshot", "rocm_release")
+DOUBLES = ("kernel_settings", "node_facts", "node_glance", "node_snapshot", "rocm_release")
 DOUBLE = "#!/usr/bin/python\nfleet_double {name} <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>\n"
 # Steps of a node that change it; a look, a rehearsal and the list of who holds a GPU do not.
 TOUCHING = {"snapshot", "settings", "change", "restore", "restore_settings"}

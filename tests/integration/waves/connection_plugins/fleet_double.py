@@ -36,7 +36,7 @@ STEPS = {"node_snapshot": "snapshot", "kernel_settings": "settings", "rocm_relea
 
 def step_of(module: str, args: dict) -> str:
     """The name of what a module is about to do."""
-    if module == "node_facts":
+    if module in ("node_facts", "node_glance"):
         return "activity" if args["gather_subset"] == ["activity"] else "look"
     if args.get("snapshot"):
         return "restore_settings" if module == "kernel_settings" else "restore"

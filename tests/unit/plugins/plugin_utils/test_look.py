@@ -111,3 +111,11 @@ def test_a_way_back_does_not_need_the_overlay_of_its_plan(tmp_path, monkeypatch,
     monkeypatch.setattr("ansible_collections.fleetops.instinct.plugins.plugin_utils.plan.load_plan", lambda path: plan)
     write_json(tmp_path / "plan.json", plan)
     assert look.basis({"plan": "plan.json"}, overlay=False).catalog is load_catalog()
+
+
+@pytest.mark.parametrize(
+    ("subsets", "module"),
+    [(["all"], "node_glance"), (["gpu", "link"], "node_glance"), (["all", "smi"], "node_facts"), (["lspci"], "node_facts")],
+)
+def test_only_who_asks_for_a_slow_subset_sends_it(subsets, module):
+    assert look.module_for(subsets) == f"fleetops.instinct.{module}"
