@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, look, phases, records, recovery
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, bmc_look, look, phases, records, recovery
 
 # Ansible loads this file before it starts its workers: what is read now is there in each of them.
 look.prepare()
@@ -36,6 +36,7 @@ class ActionModule(action.FleetAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         end = time.monotonic() + args["seconds"]
         store = phases.Store(args["fleet_dir"], args["rollout_dir"], task_vars["inventory_hostname"])
+        self._bmc = bmc_look.Bmc(args, task_vars, self._templar.template, self.ask)
         while True:
             result = self._look(args, task_vars, store)
             remaining = end - time.monotonic()
@@ -58,7 +59,8 @@ class ActionModule(action.FleetAction):
             record = look.unread_record(node, why, **about)
         else:
             by = look.basis(args, overlay=args["phase"] != "verify_old")
-            record = look.judged(node, facts, by, **about) | look.of_controller(facts, recovery.own_boot_id())
+            record = look.judged(node, self._bmc.joined(facts, by), by, **about)
+            record |= look.of_controller(facts, recovery.own_boot_id())
         if args["phase"] == "audit":
             records.write_record(args["fleet_dir"], record)
             if facts is not None:

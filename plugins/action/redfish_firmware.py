@@ -9,7 +9,7 @@ import functools
 import time
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, recovery
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, reboots, recovery
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import StoredFacts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import images, reading, rounds, task, wishes
@@ -28,6 +28,7 @@ class ActionModule(task.RedfishAction):
         "components": {"type": "list", "elements": "dict", "required": True},
         "patterns": {"type": "list", "elements": "dict", "default": []},
         "activated": {"type": "str", "choices": list(wishes.ACTIVATIONS), "default": "none"},
+        "activate": {"type": "str", "choices": ["now", "later"], "default": "now"},
         "ac_cycle_command": {"type": "list", "elements": "str", "default": []},
         "update_timeout": {"type": "float", "default": 3600.0},
         "silence": {"type": "float", "default": 900.0},
@@ -37,6 +38,7 @@ class ActionModule(task.RedfishAction):
         "off_seconds": {"type": "float", "default": 30.0},
         "answers": {"type": "int", "default": 3},
         "images": {"type": "path", "default": "."},
+        "policy": {"type": "dict"},
         "rollout": {"type": "dict"},
         "catalog": {"type": "path"},
         "fleet_dir": action.FLEET_DIR,
@@ -45,36 +47,33 @@ class ActionModule(task.RedfishAction):
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         node, settings = task_vars["inventory_hostname"], self.settings(args, task_vars)
         wanted = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
-        rows = [images.placed(row, args["images"]) for row in wanted]
-        sizes = [images.prove(row, node) for row in rows]
-        with self.client(settings) as client:
-            site = self._site(args, settings, node, client)
-            if self.checking:
-                made = rounds.foretell(site, rows, sizes)
-            else:
-                run = functools.partial(recovery.run_command, args["ac_cycle_command"], node)
-                made = rounds.carry_out(site, rows, sizes, args["activated"], run)
+        rows, sizes = images.proven(wanted, args["images"], node)
+        journal = Journal(args["fleet_dir"], node, args["rollout"], action.now)
+        with self.client(settings, args["silence"] if journal.under_way else 0.0) as client:
+            site = self._site(args, settings, node, client, journal)
+            run = functools.partial(recovery.run_command, args["ac_cycle_command"], node)
+            how = (args["activated"], run, args["activate"] == "later")
+            made = rounds.foretell(site, rows, sizes) if self.checking else rounds.carry_out(site, rows, sizes, *how)
             seen = site.reading()
         told = [one.as_dict() for one in made.outcomes]
         return {
             "changed": any(row["outcome"] != "unchanged" for row in told),
             "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in told) for key in ("before", "after")},
             "components": told,
-            "activation": made.activation,
-            "cycled": made.cycled,
+            **{key: getattr(made, key) for key in ("activation", "cycled", "deferred", "driver_away")},
             "warnings": [*self.warnings_of(client), *dict.fromkeys(site.notes)],
-            "driver_away": made.driver_away,
             "maker": seen.board.maker,
             "problems": seen.problems,
         }
 
     @staticmethod
-    def _site(args: dict[str, Any], settings: dict[str, Any], node: str, client: Client) -> Site:
+    def _site(args: dict[str, Any], settings: dict[str, Any], node: str, client: Client, journal: Journal) -> Site:
         catalog, facts = load_catalog(args["catalog"]), StoredFacts(args["fleet_dir"], [node])
         limits = Limits(args["update_timeout"], args["silence"], args["pending"], args["answers"])
-        journal = Journal(args["fleet_dir"], node, args["rollout"], action.now)
         by, clock = reading.patterns(args["patterns"], catalog.redfish), (time.monotonic, time.sleep)
         seconds = (args["poll"], args["settle"], args["off_seconds"])
         site = Site(client, by, settings["system"], journal, {}, *clock, limits, *seconds, args["ac_cycle_command"])
+        most = (args["policy"] or {}).get("max_reboots_per_node", reboots.MOST)
+        site.may_cycle = reboots.Book(args["rollout"], node, most).reset
         site.machine = machine_of(site.reading().board, facts.get(node), catalog.product_for)
         return site

@@ -12,7 +12,11 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import l
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import StoredFacts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import connection, reading, task
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import disagreements, seen_by_node
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import (
+    disagreements,
+    machine_of,
+    seen_by_node,
+)
 
 # Ansible loads this file before it starts its workers: what is read now is there in each of them.
 connection.prepare()
@@ -29,8 +33,8 @@ class ActionModule(task.RedfishAction):
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        settings = self.settings(args, task_vars)
-        by = reading.patterns(args["patterns"], load_catalog(args["catalog"]).redfish)
+        settings, catalog = self.settings(args, task_vars), load_catalog(args["catalog"])
+        by = reading.patterns(args["patterns"], catalog.redfish)
         client = self.client(settings)
         try:
             with client:
@@ -48,6 +52,7 @@ class ActionModule(task.RedfishAction):
             "available": True,
             "maker": seen.board.maker,
             "components": [entry.as_dict() for entry in seen.entries],
+            "machine": machine_of(seen.board, facts, catalog.product_for),
             "node": seen_by_node(facts),
             "disagreements": told,
             "problems": seen.problems,

@@ -88,3 +88,35 @@ options:
     description: A site's overlay of the catalog.
     type: path
 """
+
+    FOLLOW = r"""
+options:
+  update_timeout:
+    description: Seconds for one update. One that takes longer is inconclusive, not failed.
+    type: float
+    default: 3600
+  silence:
+    description: Seconds that a BMC may be silent, while it is flashed or after a reset.
+    type: float
+    default: 900
+  pending:
+    description: Seconds after which a task that is pending counts as one that waits for its activation.
+    type: float
+    default: 120
+  settle:
+    description: Seconds until a version that runs has to show in the inventory.
+    type: float
+    default: 120
+  poll:
+    description: Seconds between two looks.
+    type: float
+    default: 5
+  off_seconds:
+    description: Seconds that a host is left without power in a V(power_cycle).
+    type: float
+    default: 30
+  answers:
+    description: So many good answers in a row, before a BMC counts as back and a vanished task as gone.
+    type: int
+    default: 3
+"""

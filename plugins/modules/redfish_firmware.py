@@ -14,6 +14,7 @@ author: fleetops.instinct contributors (@fleetops)
 extends_documentation_fragment:
   - fleetops.instinct._redfish
   - fleetops.instinct._redfish.patterns
+  - fleetops.instinct._redfish.follow
   - fleetops.instinct._attributes
   - fleetops.instinct._attributes.fleet_dir
 description:
@@ -130,6 +131,13 @@ options:
     type: str
     choices: [none, driver_reload, bmc_reset, reboot, power_cycle, ac_cycle]
     default: none
+  activate:
+    description:
+      - V(later) leaves an activation that takes the host down for another run, where nothing is to be flashed after it.
+        So one boot of the node can stand for several reasons. See RV(deferred).
+    type: str
+    choices: [now, later]
+    default: now
   ac_cycle_command:
     description:
       - A program and its arguments that cuts and restores the power of the node, used for V(ac_cycle) in place of the
@@ -138,38 +146,13 @@ options:
     type: list
     elements: str
     default: []
-  update_timeout:
-    description: Seconds for one update. One that takes longer is inconclusive, not failed.
-    type: float
-    default: 3600
-  silence:
-    description: Seconds that a BMC may be silent, while it is flashed or after a reset.
-    type: float
-    default: 900
-  pending:
-    description: Seconds after which a task that is pending counts as one that waits for its activation.
-    type: float
-    default: 120
-  settle:
-    description: Seconds until a version that runs has to show in the inventory.
-    type: float
-    default: 120
-  poll:
-    description: Seconds between two looks.
-    type: float
-    default: 5
-  off_seconds:
-    description: Seconds that a host is left without power in a V(power_cycle).
-    type: float
-    default: 30
-  answers:
-    description: So many good answers in a row, before a BMC counts as back and a vanished task as gone.
-    type: int
-    default: 3
   images:
     description: The folder in which the images lie whose paths are relative.
     type: path
     default: .
+  policy:
+    description: The policy of the rollout, for C(max_reboots_per_node). A cut of the power counts as a reboot.
+    type: dict
   rollout:
     description:
       - The fact C(fleet_rollout) of M(fleetops.instinct.rollout_start). With it every event is in the ledger as well,
@@ -221,6 +204,10 @@ activation:
     - In check mode the strongest of the activations that would be needed.
   returned: success
   type: str
+deferred:
+  description: Whether RV(activation) is all that is left, and was left for later by O(activate).
+  returned: success
+  type: bool
 cycled:
   description: Whether the host lost its power on the way.
   returned: success

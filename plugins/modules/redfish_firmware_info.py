@@ -101,6 +101,10 @@ components:
     uri:
       description: Where the entry lies.
       type: str
+machine:
+  description: What an image may be meant for: C(products), by any name of BMC or catalog, and C(part_numbers) of GPUs.
+  returned: when RV(available)
+  type: dict
 node:
   description: What the node's own facts show, by component.
   returned: when RV(available)

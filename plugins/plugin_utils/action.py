@@ -74,6 +74,15 @@ class FleetAction(ActionBase):
         """Do the work; the returned dict is merged into the task's result."""
         raise FleetError(type(self).__name__, "this action does nothing by itself")
 
+    def ask(self, name: str, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """The result of another action of this collection, in check mode, within this task; also one that failed."""
+        task = self._task.copy()
+        task.args, task.check_mode = {key: value for key, value in args.items() if value is not None}, True
+        places = {key: getattr(self, f"_{key}") for key in ("connection", "play_context", "loader", "templar")}
+        loader = self._shared_loader_obj
+        other = loader.action_loader.get(f"fleetops.instinct.{name}", task=task, shared_loader_obj=loader, **places)
+        return other.run(task_vars=task_vars)
+
     @property
     def checking(self) -> bool:
         """True under ``--check``."""

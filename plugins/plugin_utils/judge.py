@@ -13,12 +13,15 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import C
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import facts_digest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, Rule, get
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.bmc import foreseen
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.hardware import expected_count, identify
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.rollback import rollback_readiness
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.waivers import waived
 
-STEPS = ("kernel", "rocm", "reboot")
+# Firmware first: what a flash does not survive is not changed before it. BIOS settings last, since whatever reboots the
+# node commits them.
+STEPS = ("firmware", "kernel", "rocm", "bios", "reboot")
 CLASSES = ("unknown", "unhealthy", "blocked", "at_target", "may_move")
 _MOVES = ("needs_step", "manual", "blocked")
 _DECIDING = {rule.id for rule in RULES if rule.deciding} | {"node.reachable", "node.facts"}
@@ -63,6 +66,7 @@ def judge(
         "passed": sum(finding.verdict == "pass" for _rule, finding in said),
         "passed_rules": _passed_rules(said),
         "steps": steps,
+        **foreseen(ctx),
         "before": _before(said),
         "rollback": rollback_readiness(ctx, "rocm" in steps),
         "facts_digest": facts_digest(dict(facts)),

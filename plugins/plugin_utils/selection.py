@@ -24,7 +24,8 @@ _SHOWN = 10
 
 
 _FIT = ("may_move", "at_target")
-_KEPT = ("class", "product", "gpu_count", "rocm", "driver", "target", "steps", "rollback", "rack", "facts_digest")
+_KEPT = ("class", "product", "gpu_count", "rocm", "driver", "target", "steps", "firmware", "bios", "rollback", "rack",
+         "facts_digest")  # fmt: skip
 
 
 class Kept:

@@ -18,6 +18,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import C
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import findings_of
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Finding
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules import bmcs
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     NEW,
     OLD,
@@ -96,7 +97,14 @@ def waiving(expires: str, **more: Any) -> Case:
     return seen(policy={"waivers": [{**waiver, "expires": expires, **more}]})
 
 
+def behind(bmc: dict[str, Any] | None, **wants: Any) -> Case:
+    """A healthy node with what its BMC says, and a target that wants firmware or settings of the BIOS."""
+    return seen(("bmc", bmc), wants=wants)
+
+
 HEALTHY = seen()
+FIRMWARE = {"firmware": [bmcs.row(*bmcs.BMC)]}
+SMT = {"bios": {"smt": "Enabled"}}
 SMI = {"tool": "amd-smi 26.0.2", "bad_page_threshold_exceeded": False}
 NO_SMI = tuple((f"gpus.{number}.smi", None) for number in range(8))
 MIXED = {"subset": "smi", "subject": "amd-smi", "reason": "amd_smi_mixed_versions: command 7.1.1, library 7.0.1"}
@@ -149,6 +157,16 @@ CASES: dict[str, dict[str, Case | str]] = {
         "pass": HEALTHY,
         "fail": seen((("settings", "sysctl", "kernel.numa_balancing"), "1")),
         "unknown": seen((("settings", "sysctl", "kernel.numa_balancing"), None)),
+    },
+    "firmware.target": {
+        "pass": behind(bmcs.told(bmcs.entry(*bmcs.BMC)), **FIRMWARE),
+        "fail": behind(bmcs.told(bmcs.entry("bmc", "2.14.0")), **FIRMWARE),
+        "unknown": behind(bmcs.told(bmcs.entry("bmc", None)), **FIRMWARE),
+    },
+    "bios.target": {
+        "pass": behind(bmcs.settings(bmcs.item("Enabled", "Enabled")), **SMT),
+        "fail": behind(bmcs.settings(bmcs.item("Disabled", "Enabled")), **SMT),
+        "unknown": behind(bmcs.silent("bmc_unreachable", "bios"), **SMT),
     },
     "facts.schema": {
         "pass": HEALTHY,
@@ -349,6 +367,11 @@ CASES: dict[str, dict[str, Case | str]] = {
         "pass": old(),
         "fail": old(("node.kernel.next_boot", "6.14.0-24-generic"), wants=TO_641),
         "unknown": old(("node.kernel.next_boot", None)),
+    },
+    "bmc.ready": {
+        "pass": behind(bmcs.told(bmcs.entry("bmc", "2.14.0")), **FIRMWARE),
+        "fail": behind({"address": False}, **FIRMWARE),
+        "unknown": behind(bmcs.silent("bmc_unreachable"), **FIRMWARE),
     },
     "driver.kept_out": {
         "pass": HEALTHY,
