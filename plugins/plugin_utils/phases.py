@@ -6,7 +6,8 @@
 audit      anything: it is written down.
 precheck   the node may be moved (or is at target); its facts are kept as "before", once. Of a node that an earlier run
            of this rollout left half changed it only wants an answer: the steps mend it, and verify proves it.
-verify     the node is at target, healthy, and nothing changed but what the plan changes.
+verify     the node is at target, healthy, still in the boot that was proven, and nothing changed but what the plan
+           changes.
 soak       the same as verify, looked at again.
 verify_old the node is what it was before.
 """
@@ -27,6 +28,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
     compare_before_after,
     restorable_facts,
 )
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import before_path, write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
@@ -55,10 +57,17 @@ class Store:
         """True where an earlier run of the rollout began to change the node."""
         return bool(self.rollout_dir) and rollout.was_begun(str(self.rollout_dir), self.node)
 
+    @functools.cached_property
+    def booted(self) -> str | None:
+        """The boot that was proven after the reboot of this rollout; None where the node was not rebooted."""
+        path = rollout.ledger_path(self.rollout_dir) if self.rollout_dir else None
+        return rollout.boot_in(Ledger.open(path).events(self.node)) if path and path.exists() else None
+
     def booted_again(self, facts: dict[str, Any]) -> list[str]:
-        """What is wrong where the node is not in the boot in which this task saw it first: it went down by itself."""
+        """What is wrong where the node is not in the boot that was proven, or in that in which this task saw it first:
+        it went down by itself."""
         seen = (facts.get("node") or {}).get("boot_id")
-        self._boot_id = self._boot_id or seen
+        self._boot_id = self._boot_id or self.booted or seen
         if seen and seen == self._boot_id:
             return []
         told = f"boot id {seen or 'that cannot be read'}, wanted {self._boot_id or 'one that can'} all the time"
@@ -112,7 +121,7 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
         before = booted_again(store.read_before(), facts)
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
         return worse or list(_differences(restorable_facts(before), restorable_facts(facts), "facts"))
-    again = store.booted_again(facts) if phase == "soak" else []
+    again = store.booted_again(facts) if phase == "soak" or store.booted else []
     if again or record["class"] != "at_target":
         return again or _sentences(record)
     return [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]

@@ -149,6 +149,21 @@ def begun_in(events: Iterable[Mapping[str, Any]]) -> bool:
     return begun
 
 
+def boot_in(events: Iterable[Mapping[str, Any]]) -> str | None:
+    """The boot in which a node was last proven to be, by its events; None where nothing says in which it should be now.
+
+    What was ordered of it since, and what happened before a later controller took it up, may have rebooted it.
+    """
+    boot = None
+    for event in events:
+        data = event["data"] or {}
+        if event["state"] == "booted" and event["kind"] == "outcome":
+            boot = data.get("boot_id")
+        elif event["state"] == "admitted" or "reboot" in data:
+            boot = None
+    return boot
+
+
 def ordered_back(events: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The nodes whose last order, by the notes that opened each run, was to go back."""
     last: dict[str, str] = {}

@@ -71,9 +71,10 @@ class Node:
         if fault and fault["do"] == "fail":
             return {"failed": True, "msg": f"{step} failed, as the case wants it"}
         if step == "look":
-            seen = (self.folder / f"{'sick' if fault else self.now['is']}.json").read_text(encoding="utf-8")
-            as_it_is = {"ansible_facts": {"instinct": json.loads(seen)}}
-            return {"changed": False, **({"facts": seen} if args.get("as_text") else as_it_is)}
+            seen = json.loads((self.folder / f"{'sick' if fault else self.now['is']}.json").read_text(encoding="utf-8"))
+            seen["node"]["boot_id"] = (self.folder / "boot_id").read_text(encoding="ascii").strip()
+            as_it_is = {"ansible_facts": {"instinct": seen}}
+            return {"changed": False, **({"facts": json.dumps(seen)} if args.get("as_text") else as_it_is)}
         return self._done(step)
 
     def _done(self, step: str) -> dict:

@@ -11,6 +11,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import phases
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 FACTS = {
     "node": {"boot_id": "aaaa", "kernel": {"running": "6.1", "cmdline": ["ro"]}},
@@ -145,3 +146,47 @@ def test_a_node_that_goes_down_by_itself_while_it_soaks_fails_though_it_is_healt
 def test_a_soak_without_a_boot_id_proves_nothing(store):
     result = phases.conclude("soak", record("at_target"), changed(node={"boot_id": None}), store)
     assert "boot id that cannot be read" in result["msg"]
+
+
+@pytest.fixture(name="rebooted")
+def _rebooted(tmp_path):
+    """A store of a rollout that proved a boot of the node; the ledger gets what comes after it."""
+
+    def make(*later):
+        book = Ledger.create(tmp_path / "ledger.sqlite", {"plan_id": "abc", "nodes": {"g01": {"wave": 1}}})
+        epoch = book.take_lease({"who": "me", "host": "here", "pid": 1}, ttl=60)
+        for state in ("admitted", "prechecked", "draining", "drained", "snapshotted", "changing", "activating"):
+            book.record(epoch, "g01", state)
+        book.record(epoch, "g01", "booted", data={"boot_id": "bbbb"})
+        for act in later:
+            act(book, epoch)
+        kept = phases.Store(str(tmp_path), str(tmp_path), "g01")
+        phases.write_json(kept.before, FACTS)
+        return kept
+
+    return make
+
+
+@pytest.mark.parametrize("phase", ["verify", "soak"])
+@pytest.mark.parametrize("boot, told", [("bbbb", False), ("cccc", True), (None, True)])
+def test_a_node_that_went_down_by_itself_after_its_reboot_is_seen_however_healthy_it_is(rebooted, phase, boot, told):
+    result = phases.conclude(phase, record("at_target"), changed(node={"boot_id": boot}), rebooted())
+    assert ("wanted bbbb all the time" in result.get("msg", "")) is told
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        lambda book, epoch: book.record(epoch, "g01", "admitted", action="resume"),
+        lambda book, epoch: book.note(epoch, "g01", "reboot 2 is ordered", {"reboot": {"number": 2}}),
+    ],
+    ids=["another controller took it up", "another reboot was ordered"],
+)
+def test_nothing_is_claimed_of_a_boot_that_may_have_ended_for_a_reason(rebooted, later):
+    assert "failed" not in phases.conclude(
+        "verify", record("at_target"), changed(node={"boot_id": "cccc"}), rebooted(later)
+    )
+
+
+def test_a_node_that_was_not_rebooted_may_be_in_any_boot(store):
+    assert "failed" not in phases.conclude("verify", record("at_target"), changed(node={"boot_id": None}), store)
