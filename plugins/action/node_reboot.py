@@ -36,7 +36,8 @@ class ActionModule(action.FleetAction):
         book = reboots.Book(args["rollout"], name, policy.get("max_reboots_per_node", reboots.MOST))
         wishes = reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
         case = power.Case(policy, functools.partial(recovery.knock, self._connection, name), book.reset)
-        by_bmc = functools.partial(power.by_bmc, task_vars, self._templar.template, case)
+        template = functools.partial(action.templated, self._templar)
+        by_bmc = functools.partial(power.by_bmc, task_vars, template, case)
         recover = recovery.chosen(policy, name, book.recovering, by_bmc) if args["order"] or book.is_open else None
         seams = (functools.partial(self._order, name, args["command"]), case.port, self._journal, recover)
         node = reboot.Node(name, self._look, *seams, time.monotonic, time.sleep)

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -26,6 +27,17 @@ FLEET_DIR = {"type": "path", "default": "fleet-records"}
 def plain(value: Any) -> Any:
     """Task arguments without core's tagged subclasses: what JSON can carry, as plain dicts, lists and strings."""
     return json.loads(json.dumps(value))
+
+
+def templated(templar: Any, value: Any) -> Any:
+    """What a host's variable stands for, as plain data.
+
+    :raises FleetError: it stands for nothing, or a vault does not open.
+    """
+    try:
+        return plain(templar.template(value))
+    except AnsibleError as wrong:
+        raise FleetError("a variable of the host", str(wrong), "a value", "correct it in the inventory") from wrong
 
 
 def now() -> str:

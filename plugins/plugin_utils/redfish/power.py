@@ -113,7 +113,7 @@ def _first(wanted: Sequence[str], offered: Sequence[str] | None, subject: str) -
 def by_bmc(task_vars: Mapping[str, Any], template: Callable[[Any], Any], case: Case) -> Recovered:
     """Reset a host through the BMC that the variables of the host name; whatever hinders it is told, and no error.
 
-    :param template: gives what a variable stands for.
+    :param template: what a variable stands for; FleetError where it cannot be told.
     :raises StaleController: another controller took over; nothing was ordered.
     """
     try:
@@ -139,7 +139,7 @@ def reset(client: Client, case: Case) -> Recovered:
     """
     system, subject = _system(client, case), client.subject
     uri, place = info_uri(system), str(system["@odata.id"])
-    offered = offer(system, client.get(uri) if uri else None, subject)
+    offered = offer(system, client.look(uri).body if uri else None, subject)
     power = _power_at_rest(client, place, case)
     resets = choose(power, offered.resets, recovery.resets(case.policy), subject)
     if case.port():
@@ -161,11 +161,13 @@ def _order(client: Client, uri: str, place: str, kind: str, case: Case) -> tuple
     if not answer.good and not answer.passing:
         raise refused(answer, client.subject, f"the order {kind}")
     doubt = "" if answer.good else f"its answer to {kind} proves nothing ({answer.said})"
-    wanted, other = ("Off", "On") if kind == "ForceOff" else ("On", "Off")
-    after = _wait_for(client, place, wanted, case)
-    if after == other and (doubt or kind == "ForceOff"):
-        seen = "; ".join(filter(None, [f"the power state is {after} after {kind}", doubt]))
-        raise BmcError("host_power", client.subject, seen, wanted, "look at the BMC; nothing is ordered a second time")
+    after = _wait_for(client, place, "Off" if kind == "ForceOff" else "On", case)
+    if kind == "ForceOff":
+        # On follows in any case: a host that is off is worse than an On that changes nothing.
+        return after, doubt or ("" if after == "Off" else f"the power state was {after or 'not told'} after {kind}")
+    if doubt and after == "Off":
+        seen = f"the power state is {after} after {kind}; {doubt}"
+        raise BmcError("host_power", client.subject, seen, "On", "look at the BMC; nothing is ordered a second time")
     return after, doubt
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 
 from ansible_collections.fleetops.instinct.plugins.action.node_reboot import ActionModule
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import boot, recovery
@@ -45,7 +45,7 @@ class Connection:
 def _task(monkeypatch):
     """A function that runs the task: what the node answers to each kind of command, an error to be raised or a text."""
 
-    def run(first, then, ordered="", transport="ssh", checking=False, own="ffff", **args):
+    def run(first, then, ordered="", transport="ssh", checking=False, own="ffff", bmc=None, **args):
         monkeypatch.setattr(recovery, "own_boot_id", lambda: own)
         connection, said = Connection(), []
         connection.transport = transport
@@ -60,7 +60,8 @@ def _task(monkeypatch):
             return {"rc": 0 if command != boot.READ_JOURNAL else 127, "stdout": answer, "stderr": ""}
 
         monkeypatch.setattr(module, "_low_level_execute_command", execute)
-        return module.act({**ARGS, **args}, {"inventory_hostname": "g01"}), said
+        host = {"inventory_hostname": "g01", **({"fleet_bmc_address": bmc} if bmc else {})}
+        return module.act({**ARGS, **args}, host), said
 
     return run
 
@@ -113,3 +114,12 @@ def test_a_silent_node_whose_bmc_nobody_knows_ends_as_without_its_recovery_and_b
     assert caught.value.diagnosis == "never_back"
     assert "did not come back within" in str(caught.value)
     assert "its recovery failed: g01: nothing says how to reach its BMC: fleet_bmc_address" in str(caught.value)
+
+
+def test_a_variable_of_the_bmc_that_stands_for_nothing_is_no_other_end_of_the_node(task, monkeypatch):
+    def undefined(_value):
+        raise AnsibleError("'vault_bmc' is undefined")
+
+    monkeypatch.setattr(TEMPLAR, "template", undefined)
+    with pytest.raises(NotRebooted, match="its recovery failed: a variable of the host: 'vault_bmc' is undefined"):
+        task(OLD, LOST, policy={"reboot_recovery": "bmc"}, bmc="{{ vault_bmc }}")
