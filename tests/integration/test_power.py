@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 
 import pytest
@@ -12,7 +14,10 @@ import pytest
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.reboots import Book
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.tests.integration import bmc_lab
 from simfleet.bmc.profile import PROFILES
 
@@ -187,3 +192,38 @@ def test_a_bmc_that_cannot_be_used_is_told_in_one_line(lab, other, code):
 
 def test_a_certificate_that_is_not_checked_is_told_with_what_was_done(lab):
     assert "is not checked (fleet_bmc_validate_certs: false)" in lab().recover(fleet_bmc_validate_certs=False).told
+
+
+ME = {"who": "me", "host": "here", "pid": os.getpid()}
+PLAN = {"schema": 1, "plan_id": "0123456789ab", "nodes": {"g01": {"wave": 1}}}
+
+
+def _dies(act, moment):
+    """A controller that is killed at its order: before it is sent, after its answer, or a question later."""
+    if os.fork() == 0:
+        post = Client.post
+
+        def killed(self, path, body):
+            answer = None if moment == "before" else post(self, path, body)
+            if moment == "later":
+                Client.look = lambda self, path: os.kill(os.getpid(), signal.SIGKILL)
+                return answer
+            return os.kill(os.getpid(), signal.SIGKILL)
+
+        Client.post = killed
+        act()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.wait()[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moment, resets", [("before", 0), ("after", 1), ("later", 1)])
+def test_a_controller_that_dies_in_the_middle_orders_no_second_reset(lab, tmp_path, moment, resets):
+    here, ledger = lab(), Ledger.create(tmp_path / "ledger.sqlite", PLAN, ME)
+    rollout = {"dir": str(tmp_path), "epoch": ledger.take_lease(ME, 600)}
+    Book(rollout, "g01").order("aaaa", None)
+    here.before = lambda _bmc: Book(rollout, "g01").reset("ForceRestart", "On")
+    assert _dies(lambda: Book(rollout, "g01").recovering("bmc", here.recover), moment)
+    later = Book(rollout, "g01")
+    assert (later.is_open, here.resets, here.boots) == (True, resets, resets)
+    assert "nothing is ordered a second time" in later.recovering("bmc", here.recover).failed
+    assert here.resets == resets

@@ -141,5 +141,5 @@ def test_what_a_controller_began_before_it_died_is_not_done_a_second_time(here, 
         book.recovering(kind, dies)
     later = Book(here, "g01")
     assert later.is_open
-    assert "nothing is a second time" in later.recovering(kind, lambda: done.append("reset")).failed
+    assert "nothing is ordered a second time" in later.recovering(kind, lambda: done.append("reset")).failed
     assert done == []
