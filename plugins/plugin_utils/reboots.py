@@ -105,7 +105,8 @@ class Book:
         :raises StaleController: another controller took over; nothing was done.
         """
         if self._ledger is not None and was_recovered(self._ledger.events(self._node)):
-            return Recovered("an earlier controller ordered something for this reboot, and nothing is ordered a second time")
+            done = "an earlier controller ordered something for this reboot"
+            return Recovered(f"{done}, and nothing is ordered a second time")
         self._note(f"it stays away: its recovery by {kind} begins", {"recovery": kind})
         came = act()
         told = came.failed or ("done, waiting for the node" + (f": {came.told}" if came.told else ""))
