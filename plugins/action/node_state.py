@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, diagnosis, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, diagnosis, flashes, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
 
@@ -44,10 +44,12 @@ class ActionModule(action.FleetAction):
             )
         elif args["reason"]:
             ledger.note(here["epoch"], node, args["reason"])
+        events = ledger.events(node) if ledger else []
         return {
             "changed": False,
             "state": ledger and ledger.state_of(node),
             "snapshot": ledger and rollout.snapshot_in(ledger, node),
+            **{key: getattr(flashes, key)(events) for key in ("bios_before", "stays", "unfit")},
         }
 
     @staticmethod

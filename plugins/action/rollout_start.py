@@ -61,9 +61,7 @@ class ActionModule(action.FleetAction):
 
     @staticmethod
     def _take(opened: opening.Opening, args: dict[str, Any]) -> int:
-        # each write renews the lease; the longest silences are a drain and a reboot
-        policy = opened.plan["policy"]
-        ttl = policy["drain_timeout_seconds"] + policy["reboot_timeout_seconds"] + policy["soak_seconds"] + 600
+        ttl = rollout.lease_seconds(opened.plan)
         ledger = Ledger.open(rollout.ledger_path(opened.directory))
         epoch = ledger.take_lease(action.owner(), ttl, takeover=bool(args["takeover"]), reason=args["takeover"])
         data = {"mode": args["mode"], "nodes": [*chain(*opened.waves)]}

@@ -25,7 +25,8 @@ _STEPS = {
     ("verifying", "soaking"): "verify",
 }
 _AFTER_CHANGE = ("changing", "activating", "verifying")
-_CHANGES = {"kernel settings": "kernel", "ROCm": "rocm"}  # what the reason of an intent begins with
+# What the reason of an intent begins with.
+_CHANGES = {"firmware": "firmware", "kernel settings": "kernel", "ROCm": "rocm", "BIOS settings": "bios"}
 _MEASURED, _TYPICAL = "earlier rollouts", "typical"
 
 Plan = Mapping[str, Any]

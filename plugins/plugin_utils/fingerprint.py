@@ -92,6 +92,13 @@ def restorable_facts(facts: dict) -> dict:
     return stable
 
 
+def without_firmware(facts: dict) -> dict:
+    """Facts without the versions that a flash changes and no way back restores."""
+    platform = {key: value for key, value in (facts.get("platform") or {}).items() if not key.startswith("bios_")}
+    gpus = [{**gpu, "vbios": None, "firmware": None} for gpu in facts.get("gpus") or []]
+    return {**facts, "platform": platform or None, "gpus": gpus}
+
+
 def booted_again(before: dict, after: dict) -> dict:
     """The facts from before, with the kernel and the command line that waited for a boot where there was one since."""
     kernel = _get(before, "node", "kernel")

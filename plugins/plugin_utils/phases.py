@@ -27,6 +27,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
     booted_again,
     compare_before_after,
     restorable_facts,
+    without_firmware,
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import before_path, write_json
@@ -62,6 +63,11 @@ class Store:
         """The boot that was proven after the reboot of this rollout; None where the node was not rebooted."""
         path = rollout.ledger_path(self.rollout_dir) if self.rollout_dir else None
         return rollout.boot_in(Ledger.open(path).events(self.node)) if path and path.exists() else None
+
+    @functools.cached_property
+    def flashed(self) -> bool:
+        """True where the rollout has sent firmware to the node's BMC: no way back takes that back."""
+        return bool(self.rollout_dir) and rollout.was_flashed(str(self.rollout_dir), self.node)
 
     def booted_again(self, facts: dict[str, Any]) -> list[str]:
         """What is wrong where the node is not in the boot that was proven, or in that in which this task saw it first:
@@ -119,12 +125,16 @@ def _troubles(phase: str, record: dict[str, Any], facts: dict[str, Any] | None, 
         return [] if store.begun or record["class"] in ("may_move", "at_target") else _sentences(record, moving=True)
     if phase == "verify_old":
         before = booted_again(store.read_before(), facts)
+        if store.flashed:
+            before, facts = without_firmware(before), without_firmware(facts)
         worse = [_sentence(row) for row in compare_before_after(before, facts)]
         return worse or list(_differences(restorable_facts(before), restorable_facts(facts), "facts"))
     again = store.booted_again(facts) if phase == "soak" or store.booted else []
     if again or record["class"] != "at_target":
         return again or _sentences(record)
-    return [_sentence(row) for row in compare_before_after(store.read_before(), facts, PLANNED_CHANGES)]
+    # Where the target names firmware, the judge has held it against that.
+    planned = (*PLANNED_CHANGES, "vbios") if "firmware" in record else PLANNED_CHANGES
+    return [_sentence(row) for row in compare_before_after(store.read_before(), facts, planned)]
 
 
 def _differences(before: Any, after: Any, place: str) -> Iterator[str]:

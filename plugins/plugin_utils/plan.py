@@ -171,8 +171,9 @@ def _node_rows(
 
 def _node_row(record: Record, rack: str | None, wave: int) -> dict[str, Any]:
     steps = record["steps"]
-    one_way = not record["rollback"]["ready"] and "rocm" in steps
-    return {
+    one_way = ["firmware"] if "firmware" in steps else []
+    one_way += ["rocm"] if not record["rollback"]["ready"] and "rocm" in steps else []
+    row = {
         "product": record["product"],
         "rack": rack,
         "wave": wave,
@@ -181,8 +182,9 @@ def _node_row(record: Record, rack: str | None, wave: int) -> dict[str, Any]:
         "from": {"rocm": record["rocm"], "driver": record["driver"]},
         "to": record["target"],
         "rollback": record["rollback"],
-        "point_of_no_return": "rocm" if one_way else None,
+        "point_of_no_return": one_way[0] if one_way else None,
     }
+    return row | {key: record[key] for key in ("firmware", "bios") if record.get(key)}
 
 
 def current_inputs(plan: Mapping[str, Any], catalog: Catalog, records: Mapping[str, Record]) -> dict[str, Any]:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import states
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import flashes, states
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import write_json
+
+# Of redfish_firmware: update_timeout, and a silent BMC before and after it. What is told between is a write.
+_LONGEST_FLASH = 3600 + 2 * 900
 
 
 def plan_path(fleet_dir: str, plan_id: str) -> Path:
@@ -136,8 +139,18 @@ def was_begun(directory: str | Path, node: str) -> bool:
 
     A node that was proven to be back where it was is as one that was never changed.
     """
+    return begun_in(events_of(directory, node))
+
+
+def was_flashed(directory: str | Path, node: str) -> bool:
+    """True where the rollout has sent firmware to the node's BMC, however that ended."""
+    return flashes.was_flashed(events_of(directory, node))
+
+
+def events_of(directory: str | Path, node: str) -> list[dict[str, Any]]:
+    """The events of a node by the ledger of a rollout directory; none where there is no ledger."""
     path = ledger_path(directory)
-    return path.exists() and begun_in(Ledger.open(path).events(node))
+    return Ledger.open(path).events(node) if path.exists() else []
 
 
 def begun_in(events: Iterable[Mapping[str, Any]]) -> bool:
@@ -196,6 +209,15 @@ def snapshot_in(ledger: Ledger, node: str) -> dict[str, Any] | None:
     return data.get("snapshot") if data else None
 
 
+def lease_seconds(plan: Mapping[str, Any]) -> int:
+    """How long a lease has to hold without a write: each write renews it, and the longest silences are a drain, a
+    reboot and the flash of one component."""
+    policy = plan["policy"]
+    flash = _LONGEST_FLASH if any(row.get("firmware") for row in plan["target"]["products"].values()) else 0
+    waits = (policy[f"{key}_seconds"] for key in ("drain_timeout", "reboot_timeout", "soak"))
+    return sum(waits) + flash + 600
+
+
 def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] | None) -> dict[str, Any]:
     """What the roles need to know of one node, out of the plan."""
     row = plan["nodes"][node]
@@ -209,6 +231,9 @@ def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] 
         "kernel": kernel,
         # A target that is silent on the kernel must not undo what another one declared: no plan showed that.
         "declares_kernel": any(kernel.values()),
+        "firmware": wanted.get("firmware") or [],
+        "firmware_images": os.path.dirname(plan.get("inputs", {}).get("target", {}).get("path") or "") or ".",
+        "bios": wanted.get("bios") or {},
         "policy": plan["policy"],
         "goes_back": plan["policy"].get("automatic_rollback", "node") != "none",
     }

@@ -22,6 +22,8 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words imp
     by_node,
     clean,
     duration,
+    flash,
+    flashed_back,
     journey,
     name_list,
     plural,
@@ -44,6 +46,8 @@ def plan_report(plan: Plan, colour: bool = False, width: int = WIDTH, now: datet
     text += section("Waves", f"{told}\n{textwrap.fill(count, width)}" if told and count else told, colour)
     head = ["product", "from -> to", "steps", "nodes", "who"]
     text += section("What changes", table(head, _changes(plan), width, colour), colour)
+    text += section("Firmware through the BMC", bullets(_firmware(plan), width), colour)
+    text += section("BIOS settings", bullets(_bios(plan), width), colour)
     text += section("No way back", bullets(_no_way_back(plan), width), colour)
     text += section("Point of no return", bullets(_no_return(plan), width), colour)
     left_out = by_node(plan.get("excluded"))
@@ -103,8 +107,33 @@ def _no_way_back(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _no_return(plan: Plan) -> list[tuple[str, str]]:
-    rows = by_node(plan["nodes"]).items()
-    return [(node, f"after {clean(row['point_of_no_return'])}") for node, row in rows if row.get("point_of_no_return")]
+    groups: dict[str, list[str]] = {}
+    for node, row in by_node(plan["nodes"]).items():
+        if row.get("point_of_no_return"):
+            kept = [f"{clean(one['component'])} {clean(one['from'])}: {flashed_back(one)}"
+                    for one in row.get("firmware", ())]  # fmt: skip
+            stays = f": no snapshot takes firmware back ({'; '.join(kept)})" if kept else ""
+            groups.setdefault(f"after {clean(row['point_of_no_return'])}{stays}", []).append(node)
+    return [(name_list(nodes), why) for why, nodes in groups.items()]
+
+
+def _firmware(plan: Plan) -> list[tuple[str, str]]:
+    """What is flashed, nodes with the same in one row."""
+    groups: dict[str, list[str]] = {}
+    for node, row in by_node(plan["nodes"]).items():
+        for one in row.get("firmware", ()):
+            groups.setdefault(flash(one), []).append(node)
+    return [(name_list(nodes), what) for what, nodes in groups.items()]
+
+
+def _bios(plan: Plan) -> list[tuple[str, str]]:
+    """What is set, nodes with the same in one row."""
+    groups: dict[str, list[str]] = {}
+    for node, row in by_node(plan["nodes"]).items():
+        for one in row.get("bios", ()):
+            what = f"{clean(one['attribute'])} {clean(one['from'])} -> {clean(one['to'])}"
+            groups.setdefault(what, []).append(node)
+    return [(name_list(nodes), what) for what, nodes in groups.items()]
 
 
 def _fleet(plan: Plan) -> list[tuple[str, str]]:

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import recovery, windows
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.table import paint, table
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import WIDTH, clean, duration, releases
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.report.words import (
+    WIDTH,
+    clean,
+    duration,
+    flash,
+    flashed_back,
+    releases,
+)
 
 Plan = Mapping[str, Any]
 UNTOUCHED = "nothing to bring back: the node was not touched, and stays in service"
@@ -78,6 +85,15 @@ def _outside(policy: Mapping[str, Any]) -> str:
 
 def _the_change(plan: Plan, row: Mapping[str, Any], back: str) -> Iterator[Step]:
     wanted = plan["target"]["products"][row["product"]]
+    if "firmware" in row["steps"]:
+        yield Step(
+            "firmware",
+            f"flashes {', '.join(flash(one) for one in row['firmware'])} through the BMC, and reads each back",
+            "a BMC that does not answer, refuses, or shows another version; another image than the target names",
+            f"firmware stays ({'; '.join(dict.fromkeys(map(flashed_back, row['firmware'])))}); packages and settings: "
+            f"{back}; one whose flash failed half-way is kept out of service, one of which nobody can say waits for a "
+            "person",
+        )
     if "kernel" in row["steps"]:
         yield Step("kernel", f"declares {_settings(wanted.get('kernel') or {})}",
                    "a boot loader whose files cannot be read or written", back)  # fmt: skip
@@ -87,6 +103,13 @@ def _the_change(plan: Plan, row: Mapping[str, Any], back: str) -> Iterator[Step]
             f"moves ROCm and the driver from {releases(row['from'])} to {releases(row['to'])}",
             "a package manager that stays locked, a package that cannot be had, no room, a driver that does not build",
             back,
+        )
+    if "bios" in row["steps"]:
+        yield Step(
+            "bios",
+            f"stages {', '.join(' '.join((clean(one['attribute']), clean(one['to']))) for one in row['bios'])}",
+            "a value that the BIOS does not take, a setting that somebody else has staged",
+            f"{back}; the values from before are staged again and applied by its reboot",
         )
 
 

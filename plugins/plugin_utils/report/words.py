@@ -72,6 +72,21 @@ def duration(seconds: float | None) -> str:
     return f"{whole} s"
 
 
+def flash(row: Mapping[str, Any]) -> str:
+    """A row of the firmware that a plan brings in: bios 3.2 -> 3.4 (ac_cycle)."""
+    how = "" if row["activation"] == "none" else f" ({clean(row['activation'])})"
+    return f"{clean(row['component'])} {clean(row['from'])} -> {clean(row['to'])}{how}"
+
+
+def flashed_back(row: Mapping[str, Any]) -> str:
+    """Whether the BMC takes the version that runs once more, in words."""
+    if row["back"] is None:
+        return "whether the BMC takes it again is not told"
+    if not row["back"]:
+        return f"the BMC takes nothing below {clean(row['lowest'])}, so never"
+    return f"the BMC takes {clean(row['lowest'])} and newer, so by a target that names it with allow_downgrade"
+
+
 def plural(number: int, noun: str) -> str:
     """1 node, 2 nodes."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -58,6 +58,13 @@ def test_each_step_is_measured_from_its_beginning_to_what_follows():
     assert {step: seconds for _product, step, seconds in found["g1"]} == STEPS
 
 
+def test_a_flash_and_settings_of_the_bios_are_steps_with_times_of_their_own():
+    more = [("changing", "intent", "firmware bmc, bios", 900), ("changing", "intent", "BIOS settings", 9)]
+    way = [*WAY[:5], more[0], *WAY[5:7], more[1], *WAY[7:]]
+    found = eta.samples(plan_of("g1", steps=("firmware", "kernel", "rocm", "bios", "reboot")), events_of("g1", way))
+    assert {step: seconds for _product, step, seconds in found["g1"]} == {**STEPS, "firmware": 900, "bios": 9}
+
+
 def test_a_step_that_the_node_did_not_need_is_no_sample_of_it():
     found = eta.samples(plan_of("g1", steps=("rocm",)), events_of("g1"))
     assert not {"kernel", "reboot"} & {step for _product, step, _seconds in found["g1"]}

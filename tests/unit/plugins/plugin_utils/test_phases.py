@@ -117,6 +117,28 @@ def test_a_restored_node_that_is_what_it_was_passes(store):
     assert "failed" not in phases.conclude("verify_old", record("may_move"), changed(node={"boot_id": "bbbb"}), store)
 
 
+@pytest.mark.parametrize("flashed", [True, False])
+def test_a_way_back_does_not_take_firmware_back(store, flashed):
+    before = {**FACTS, "platform": {"bios_version": "3.2", "board": "B"}}
+    store.before.unlink()
+    store.keep_before(before)
+    store.flashed = flashed
+    after = {**before, "platform": {"bios_version": "3.4", "board": "B"}}
+    assert ("failed" in phases.conclude("verify_old", record("may_move"), after, store)) is not flashed
+    other = {**after, "platform": {"bios_version": "3.4", "board": "C"}}
+    assert "facts.platform.board" in phases.conclude("verify_old", record("may_move"), other, store)["msg"]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_vbios_may_be_another_only_where_the_target_names_firmware(store, wanted):
+    gpu = {**FACTS["gpus"][0], "vbios": "113-M3000100-102"}
+    store.before.unlink()
+    store.keep_before({**FACTS, "gpus": [gpu]})
+    seen = {**record("at_target"), **({"firmware": []} if wanted else {})}
+    after = {**FACTS, "gpus": [{**gpu, "vbios": "113-M3000100-103"}]}
+    assert ("failed" in phases.conclude("verify", seen, after, store)) is not wanted
+
+
 def test_missing_facts_from_before_are_an_error_that_names_the_file(tmp_path):
     with pytest.raises(FleetError, match=r"g03\.json"):
         phases.Store(str(tmp_path), None, "g03").read_before()

@@ -69,6 +69,16 @@ ROW = {
 }
 
 
+FLASH = {"component": "bmc", "from": "2.14", "to": "2.16", "activation": "bmc_reset", "lowest": None, "back": None}
+
+
+def test_a_plan_says_what_is_flashed_and_that_there_is_no_way_back_from_it(target):
+    rows = fleet(8)
+    rows["g1"] |= {"steps": ["firmware", "rocm", "bios", "reboot"], "firmware": [FLASH], "bios": [{"attribute": "SMT"}]}
+    row = plan_of(rows, target)["nodes"]["g1"]
+    assert (row["firmware"], row["bios"], row["point_of_no_return"]) == ([FLASH], [{"attribute": "SMT"}], "firmware")
+
+
 def test_a_plan_says_everything_an_upgrade_needs(target):
     plan = plan_of(fleet(8, g8="at_target"), target)
     assert plan["nodes"]["g1"] == ROW

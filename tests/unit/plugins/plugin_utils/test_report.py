@@ -159,6 +159,19 @@ def long_plan(nodes=("g01", "g02"), **more):
     return plan
 
 
+FLASH = {"component": "bios", "from": "3.2", "to": "3.4", "activation": "ac_cycle", "lowest": "3.0", "back": True}
+ITEM = {"attribute": "SMTControl", "from": "Disabled", "to": "Enabled"}
+
+
+def test_the_plan_says_before_the_start_what_is_flashed_and_that_it_stays():
+    plan = make_plan()
+    plan["nodes"]["g02"].update(firmware=[FLASH], bios=[ITEM], point_of_no_return="firmware")
+    text = report.plan_report(plan, width=200)
+    assert "bios 3.2 -> 3.4 (ac_cycle)" in text
+    assert "SMTControl Disabled -> Enabled" in text
+    assert "after firmware: no snapshot takes firmware back (bios 3.2: the BMC takes 3.0 and newer" in text
+
+
 @pytest.mark.parametrize("part", [
     "wave  kind    fleet_rack             fleet_feed  fleet_leaf  nodes  who", "r1, r2, r3 and 2 more  A ",
     "capacity_floors: 50 percent of the nodes of each value of fleet_feed stay in service",

@@ -63,6 +63,23 @@ def test_a_node_without_a_way_back_is_told_so_from_the_first_change_on():
         assert "no way back: rocm-core 6.4.4 is offered by no repository" in named(one_way, name).back
 
 
+FLASH = {"component": "bios", "from": "3.2", "to": "3.4", "activation": "ac_cycle", "lowest": None, "back": None}
+ITEM = {"attribute": "SMTControl", "from": "Disabled", "to": "Enabled"}
+BOARD = {"steps": ["firmware", "rocm", "bios", "reboot"], "firmware": [FLASH], "bios": [ITEM]}
+
+
+def test_firmware_and_bios_have_their_steps_in_the_order_in_which_they_are_done():
+    told = [step.name for step in steps(plan(**BOARD), "g01")]
+    assert told[4:8] == ["firmware", "rocm", "bios", "reboot"]
+    assert "bios 3.2 -> 3.4 (ac_cycle)" in named(plan(**BOARD), "firmware").does
+    assert named(plan(**BOARD), "bios").does == "stages SMTControl Enabled"
+
+
+def test_that_no_snapshot_takes_firmware_back_is_told():
+    assert "firmware stays (whether the BMC takes it again is not told)" in named(plan(**BOARD), "firmware").back
+    assert "the values from before are staged again" in named(plan(**BOARD), "bios").back
+
+
 def test_windows_and_alerts_are_among_what_stops_a_wave_only_where_the_policy_has_them():
     window = {"days": ["sat"], "from": "22:00", "to": "06:00"}
     assert "no window open (" in named(plan({"windows": [window]}), "admit").stops

@@ -151,6 +151,29 @@ def test_a_node_is_judged_by_the_last_order_that_took_it():
     assert rollout.ordered_back(events) == {"g02"}
 
 
+def view(path="", **wanted):
+    target = {"products": {"MI300X": {"rocm": "7.0.2", "driver": "30.10.2", **wanted}}}
+    plan = {"nodes": {"g01": {"product": "MI300X"}}, "target": target, "policy": {}}
+    return rollout.node_view({**plan, "inputs": {"target": {"path": path}}}, "g01", None)
+
+
+def test_a_node_is_given_its_firmware_and_bios_and_images_lie_beside_the_target():
+    given = view("/srv/t/target.yml", firmware=[{"component": "bmc"}], bios={"smt": "Enabled"})
+    assert [given[key] for key in ("firmware", "bios", "firmware_images")] == [
+        [{"component": "bmc"}], {"smt": "Enabled"}, "/srv/t",
+    ]  # fmt: skip
+    assert [view()[key] for key in ("firmware", "bios", "firmware_images")] == [[], {}, "."]
+
+
+POLICY = {"drain_timeout_seconds": 3600, "reboot_timeout_seconds": 1800, "soak_seconds": 60}
+
+
+@pytest.mark.parametrize(("wanted", "more"), [({}, 0), ({"firmware": [{"component": "bmc"}]}, 3600)])
+def test_a_lease_outlives_the_longest_flash(wanted, more):
+    plan = {"policy": POLICY, "target": {"products": {"MI300X": wanted}}}
+    assert rollout.lease_seconds(plan) >= sum(POLICY.values()) + more + 600
+
+
 @pytest.mark.parametrize(
     "kernel, declared",
     [

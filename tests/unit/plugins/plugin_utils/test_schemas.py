@@ -16,6 +16,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.judge import jud
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.plan import make_plan
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.policy import load_policy
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target import load_target
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules import bmcs
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.samples import (
     change,
     facts,
@@ -86,6 +87,18 @@ def test_target_and_plan(target):
     assert errors("target", target.as_dict()) == []
     assert errors("plan", plan) == []
     assert [row["node"] for row in plan["excluded"]] == ["g4"]
+
+
+@pytest.mark.parametrize("lowest", ["2.10.0", None])
+def test_record_and_plan_of_a_node_whose_bmc_was_asked(tmp_path, lowest):
+    wants = {"rocm": "7.0.2", "driver": "30.10.2", "firmware": [bmcs.row(*bmcs.BMC)], "bios": {"smt": "Enabled"}}
+    wanted = load_target(write_target(tmp_path, target_document(MI300X=wants)), CATALOG)
+    told = bmcs.told(bmcs.entry("bmc", "2.14.0", lowest=lowest)) | bmcs.settings(bmcs.item("Disabled", "Enabled"))
+    record = judge({**facts(), "bmc": told}, wanted, CATALOG, "g1", rack="r1")
+    policy = load_policy({"capacity_floor_percent": 0})
+    plan = make_plan({"g1": record}, {"g1": "r1"}, wanted, policy, CATALOG, "2026-12-01T08:00:00Z", ["g1"])
+    assert errors("record", record) == errors("plan", plan) == []
+    assert plan["nodes"]["g1"]["steps"] == ["firmware", "rocm", "bios", "reboot"]
 
 
 def test_plan_over_domains_and_partitions(target):
