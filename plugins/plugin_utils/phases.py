@@ -29,14 +29,14 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint impo
     restorable_facts,
     without_firmware,
 )
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.records import before_path, write_json
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 
 if TYPE_CHECKING:
-    from ansible_collections.fleetops.instinct.plugins.plugin_utils import rollout
-else:
-    rollout = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout")  # no audit needs it
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils import ledger, rollout
+else:  # no audit needs them
+    ledger = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger")
+    rollout = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.rollout")
 
 PHASES = ("audit", "precheck", "verify", "soak", "verify_old")
 ADVICE = frozenset(rule.id for rule in RULES if not rule.deciding)
@@ -62,7 +62,7 @@ class Store:
     def booted(self) -> str | None:
         """The boot that was proven after the reboot of this rollout; None where the node was not rebooted."""
         path = rollout.ledger_path(self.rollout_dir) if self.rollout_dir else None
-        return rollout.boot_in(Ledger.open(path).events(self.node)) if path and path.exists() else None
+        return rollout.boot_in(ledger.Ledger.open(path).events(self.node)) if path and path.exists() else None
 
     @functools.cached_property
     def flashed(self) -> bool:
