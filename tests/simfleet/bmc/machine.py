@@ -192,7 +192,7 @@ class Bmc:
     def _back(self, event: str = "bmc") -> None:
         self.became(firmware.activate(self.components, event))
         self.restarts += 1
-        self.last_reset = stamp()
+        self.last_reset = stamp(after=self.last_reset)
         if "flapping_after_restart" in self.quirks:
             self.quirks["flapping_after_restart"]["left"] = self.quirks["flapping_after_restart"]["times"]
         self.reachable = True

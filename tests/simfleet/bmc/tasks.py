@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import calendar
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +11,15 @@ from typing import Any
 ENDED = ("Completed", "Exception", "Killed", "Cancelled", "Interrupted")
 
 
-def stamp() -> str:
-    """The time now as Redfish writes it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def stamp(after: str | None = None) -> str:
+    """The time now as Redfish writes it; at least a second later than another one."""
+    seconds = int(time.time())
+    if after:
+        seconds = max(seconds, calendar.timegm(time.strptime(after, _FORM)) + 1)
+    return time.strftime(_FORM, time.gmtime(seconds))
 
 
 @dataclass

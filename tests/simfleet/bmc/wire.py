@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -34,16 +35,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _one(self) -> None:
         split = urlsplit(self.path)
         headers = {key.lower(): value for key, value in self.headers.items()}
-        body = self.rfile.read(int(headers.get("content-length") or 0))
+        length = int(headers.get("content-length") or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:  # whoever sent it died at it
+            self.close_connection = True
+            return
         bmc = self.server.bmc
         request = Request(self.command, unquote(split.path), dict(parse_qsl(split.query)), headers, body)
         if bmc.spec.latency:
             time.sleep(bmc.spec.latency)
-        if not bmc.reachable:
+        if not bmc.reachable or self.server.watch(request, "seen"):
             self.close_connection = True
             return
         response = answer(bmc, request)
-        if response.drop:
+        if self.server.watch(request, "done") or response.drop:
             self.close_connection = True
             return
         data = response.data()
@@ -61,12 +66,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Door:
-    """The address of one BMC."""
+    """The address of one BMC.
+
+    `watch` is told of each request before it is carried out ("seen") and before it is answered ("done"); where it is
+    true, the request goes no further.
+    """
 
     def __init__(self, bmc: Bmc, address: str, port: int) -> None:
         self.bmc, self.address, self.port = bmc, address, port
         self.socket: socket.socket | None = None
         self.links: set[socket.socket] = set()
+        self.watch: Callable[[Request, str], bool] = lambda request, moment: False
         self.lock = threading.Lock()
 
     def open(self) -> socket.socket:
