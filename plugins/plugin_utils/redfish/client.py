@@ -9,6 +9,7 @@ A question is repeated where no answer came, or one that may be another a moment
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -96,6 +97,10 @@ class Client:
         """One GET, once: an answer of any kind."""
         return self._as_us(self._connector.get, path_of(path))
 
+    def patiently(self, path: str) -> Answer:
+        """One GET, repeated through lost connections and 5xx: an answer of any kind."""
+        return self._patiently(lambda: self._following(path))
+
     def get(self, path: str) -> dict[str, Any]:
         """The resource at a path, asked for through lost connections and 5xx.
 
@@ -136,19 +141,17 @@ class Client:
         return self._as_us(self._connector.delete, path_of(path))
 
     def _read(self, path: str) -> tuple[dict[str, Any], Answer]:
-        answer = self._patiently(lambda: self._following(path))
+        answer = self.patiently(path)
         if not answer.good or answer.body is None:
             raise refused(answer, self.subject, f"GET {path}")
         return answer.body, answer
 
     def _patiently(self, act: Callable[[], Answer]) -> Answer:
         """The first answer that will not be another a moment later, or the last one."""
-        answer = act()
-        for _attempt in range(self.door.attempts - 1):
-            if not answer.passing:
-                break
+        answer, asked, end = act(), 1, time.monotonic() + self.door.patience
+        while answer.passing and (asked < self.door.attempts or time.monotonic() < end):
             self.sleep(self.door.pause)
-            answer = act()
+            answer, asked = act(), asked + 1
         return answer
 
     def _following(self, path: str) -> Answer:

@@ -25,6 +25,7 @@ class Door:
     :param address: a host, host:port, or https://host:port.
     :param ca: a file or folder of certificates that are trusted; None is what the system trusts.
     :param attempts: so often a question is asked, with ``pause`` seconds between.
+    :param patience: it is asked for at least so many seconds; for a BMC that is known to be on its way back.
     """
 
     address: str
@@ -36,6 +37,7 @@ class Door:
     connect_timeout: float = 10.0
     attempts: int = 5
     pause: float = 3.0
+    patience: float = 0.0
 
     @property
     def url(self) -> str:

@@ -18,9 +18,11 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._errors import F
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import fence, records, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
-# intent: an image is about to be sent; accepted: the BMC took it; the others are ends.
-EVENTS = ("intent", "accepted", "staged", "done", "failed")
+# intent: an image is about to be sent; accepted: the BMC took it; staged: it waits for its activation; activating: an
+# order of that is about to be sent; the others are ends.
+EVENTS = ("intent", "accepted", "staged", "activating", "done", "failed")
 OPEN = ("intent", "accepted")
+WAITS = ("staged", "activating")
 
 
 def journal_path(fleet_dir: str, node: str) -> str:
@@ -38,7 +40,14 @@ class Journal:
     def __init__(self, fleet_dir: str, node: str, here: Mapping[str, Any] | None, now: Callable[[], str]) -> None:
         self.path, self._node, self._here, self._now = journal_path(fleet_dir, node), node, here or {}, now
         self._epoch = self._here.get("epoch")
+        self._size = self._half = 0
         self._events = list(self._read())
+
+    @property
+    def under_way(self) -> bool:
+        """Whether an earlier run's update of a component has not come to its end: the BMC may be away because of it."""
+        names = {row["component"] for row in self._events}
+        return any(self.last(name)["event"] in (*OPEN, "activating") for name in names)
 
     def last(self, component: str) -> dict[str, Any]:
         """The last event of a component, with all that was written of this flash since its intent; {} for none."""
@@ -60,9 +69,12 @@ class Journal:
         try:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             with open(self.path, "ab") as stream:
+                if self._half and stream.tell() == self._size:
+                    stream.truncate(self._size - self._half)
                 stream.write(json.dumps({**row, **(kept or {})}, ensure_ascii=True).encode("ascii") + b"\n")
                 stream.flush()
                 os.fsync(stream.fileno())
+                self._half = 0
         except OSError as problem:
             raise FleetError(
                 self.path,
@@ -82,7 +94,7 @@ class Journal:
     def _read(self) -> Iterable[dict[str, Any]]:
         try:
             with open(self.path, "rb") as stream:
-                lines = stream.read().split(b"\n")
+                text = stream.read()
         except FileNotFoundError:
             return
         except OSError as problem:
@@ -92,9 +104,12 @@ class Journal:
                 "what was flashed before",
                 "see who owns it; without it a staged image could be flashed twice",
             ) from problem
+        lines = text.split(b"\n")
+        self._size, self._half = len(text), len(lines[-1])
         for number, line in enumerate(lines):
             row = _row(line)
-            # The last line may be half of one, where a controller was killed at it: its act had not begun.
+            # The last line may be half of one, where a controller was killed at it: its act had not begun. It goes
+            # with the next event.
             if row is None and number + 2 < len(lines) and line:
                 raise FleetError(
                     self.path, f"line {number + 1} is damaged", "an event", "restore the file from a backup"

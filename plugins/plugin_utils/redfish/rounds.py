@@ -73,7 +73,13 @@ def carry_out(
     group: list[tuple[Wish, Outcome]] = []
     cycled = False
     for number, (wish, size) in enumerate(zip(wanted, sizes, strict=True)):
-        outcome = _overtaken(site, wanted[number:]) or update.flash(site, wish, size)
+        outcome = _overtaken(site, wanted[number:])
+        if outcome is None:
+            begun = waking.begun(site, wish)
+            outcome = update.flash(site, wish, size)
+            if outcome.outcome == "updated" and begun != "none":
+                waking.see_through(site, begun)
+                cycled = cycled or begun in activate.POWER
         if outcome.outcome != "unchanged":
             site.seen = None
         outcomes.append(outcome)
@@ -89,7 +95,7 @@ def carry_out(
             if kind in activate.BY_CALLER:
                 return Round(outcomes, kind, cycled)
             waking.wake(site, kind, [row for row, _outcome in group], run)
-            cycled = cycled or kind in ("power_cycle", "ac_cycle")
+            cycled = cycled or kind in activate.POWER
         proven = {one.component: one for one in waking.prove(site, group)}
         outcomes = [proven[one.component] if one.outcome == "staged" else one for one in outcomes]
         group, activated, site.seen = [], "none", None

@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import Answer, BmcError, path_of
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import (
+    Answer,
+    BmcError,
+    path_of,
+    refused,
+)
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Limits
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry
@@ -22,6 +27,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.reading 
 )
 
 TASKS = "/redfish/v1/TaskService/Tasks"
+NOT_IMPLEMENTED = 501
 
 
 class Unproven(BmcError):
@@ -84,8 +90,21 @@ class Site:
         return read_entries(self.client.get, self.subject, self.reading().board, self.by)[0]
 
     def tasks(self) -> list[str]:
-        """The tasks that the BMC names now; [] where it has no such service."""
-        answer = self.client.look(TASKS)
+        """The tasks that the BMC names now; [] where it has no such service, or does not answer."""
+        return self._named(self.client.look(TASKS))
+
+    def known_tasks(self) -> list[str]:
+        """The same, asked for until the BMC answers: what is wrong here would be taken for somebody else's, or ours.
+
+        :raises BmcError: it does not answer.
+        """
+        answer = self.client.patiently(TASKS)
+        if answer.passing and answer.status != NOT_IMPLEMENTED:
+            raise refused(answer, self.subject, f"GET {TASKS}")
+        return self._named(answer)
+
+    @staticmethod
+    def _named(answer: Answer) -> list[str]:
         members = (answer.body or {}).get("Members") if answer.good else None
         rows = [row.get("@odata.id") for row in members or [] if isinstance(row, dict)]
         return [path_of(uri) for uri in rows if isinstance(uri, str)]
@@ -93,7 +112,7 @@ class Site:
     def last_reset(self) -> str | None:
         """When the BMC was last reset, in its own words; None where it does not say."""
         uri = self.reading().board.manager.get("@odata.id")
-        answer = self.client.look(str(uri)) if uri else Answer(0)
+        answer = self.client.patiently(str(uri)) if uri else Answer(0)
         value = (answer.body or {}).get("LastResetTime")
         return str(value) if value else None
 

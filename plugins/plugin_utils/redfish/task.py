@@ -44,9 +44,9 @@ class RedfishAction(action.FleetAction):
         return settings_of(args, task_vars, self._templar.template)
 
     @staticmethod
-    def client(settings: Mapping[str, Any]) -> Client:
+    def client(settings: Mapping[str, Any], patience: float = 0.0) -> Client:
         """A session with the BMC, for ``with``."""
-        return client_of(settings)
+        return client_of(settings, patience)
 
     @staticmethod
     def warnings_of(client: Client) -> list[str]:
@@ -76,9 +76,10 @@ def settings_of(
     return {key: _DEFAULTS.get(key) if value is None else value for key, value in given.items()}
 
 
-def client_of(settings: Mapping[str, Any]) -> Client:
+def client_of(settings: Mapping[str, Any], patience: float = 0.0) -> Client:
     """A session with the BMC, for ``with``.
 
+    :param patience: so many seconds it may be away, since an earlier run has left it on its way.
     :raises FleetError: a number is none.
     """
     try:
@@ -92,6 +93,7 @@ def client_of(settings: Mapping[str, Any]) -> Client:
             connect_timeout=float(settings["connect_timeout"]),
             attempts=max(1, int(settings["attempts"])),
             pause=float(settings["pause"]),
+            patience=patience,
         )
     except (TypeError, ValueError) as wrong:
         raise FleetError(f"{PREFIX}*", f"one of the numbers is none: {wrong}", "numbers", "correct it") from wrong

@@ -29,7 +29,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers 
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Follower, Verdict
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import OPEN
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import OPEN, WAITS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.reset_by_flash import changed, settings_of
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site, Unproven
 
@@ -61,7 +61,7 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
     seen = site.reading()
     decision = wishes.decide(wish, seen.entries, site.subject, site.machine, seen.problems)
     if decision.do == "nothing":
-        if site.journal.last(name).get("event") in (*OPEN, "staged"):
+        if site.journal.last(name).get("event") in (*OPEN, *WAITS):
             finish(site, name, wanted)
             return Outcome(name, "updated", told.get("from"), wanted, wanted, "an earlier run flashed it")
         return Outcome(name, "unchanged", decision.before, decision.before, wanted, "it runs already")
@@ -71,7 +71,7 @@ def flash(site: Site, wish: Mapping[str, Any], size: int | None) -> Outcome:
     push.refuse_unfit(way, wish, size, site.subject)
     uris = [entry.uri for entry in decision.entries]
     sending.reserve(site, wish, way, uris)
-    before = site.tasks()
+    before = site.known_tasks()
     kept = {"settings": settings_of(site.client.look, seen.board.system.get("@odata.id"))}
     site.journal.write(
         name,
@@ -99,7 +99,7 @@ def _known(site: Site, wish: Mapping[str, Any], entries: list[Entry]) -> str:
     """``staged`` where the BMC shows it, or we flashed it and nothing has told since that it is not there."""
     told = site.journal.last(wish["component"])
     same = (told.get("version"), told.get("sha256")) == (wish["version"], wish["sha256"])
-    ours = told.get("event") == "staged" and same
+    ours = told.get("event") in WAITS and same
     shown = wishes.is_wanted(wish, inventory.staged(entries, wish["component"]))
     return "staged" if ours or shown else ""
 
@@ -226,12 +226,13 @@ def read_back(site: Site, wish: Mapping[str, Any], patience: float) -> str | Non
 def _settle(site: Site, wish: Mapping[str, Any], told: Mapping[str, Any]) -> None:
     """An earlier run left its end open: find out how it ended, so that nothing is flashed twice."""
     name, tasks = wish["component"], list(told.get("tasks") or [])
-    uri = told.get("task") or next((one for one in reversed(site.tasks()) if not is_of(one, tasks)), None)
+    uri = told.get("task") or next((one for one in reversed(site.known_tasks()) if not is_of(one, tasks)), None)
     verdict = follow(site, str(uri), wish) if uri else Verdict("read_back", "no_task", "no task of it is there")
     if verdict.what == "inconclusive":
         raise Unproven(verdict.code, f"{site.subject} {name}", verdict.why)
-    site.seen = None
-    if read_back(site, wish, site.settle if name == "bmc" and uri else 0.0) == wish["version"]:
+    runs = read_back(site, wish, site.settle if name == "bmc" and uri else 0.0) == wish["version"]
+    site.seen = None  # what was read before that may be of a BMC that has restarted since
+    if runs:
         return
     reset = told.get("last_reset") != site.last_reset()
     sent = told["event"] == "accepted" or uri is not None

@@ -18,26 +18,60 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.update i
 def wake(site: Site, kind: str, rows: Sequence[Mapping[str, Any]], run: Callable[[], str]) -> None:
     """Carry out an activation that the BMC, or the operator's hook, can do; BMC and host are back when this returns.
 
+    What a run before this one has ordered, and was killed at, is looked for first and is not ordered again.
+
     :param run: runs the hook; an empty text, or what went wrong.
     :raises BmcError: it is not offered, or was refused. Unproven: BMC or host did not come back. NotRebooted: the host
         was rebooted as often as it may be.
     """
-    board, names, power = site.reading().board, ", ".join(row["component"] for row in rows), _power(site)
-    orders = activate.orders(kind, board, power, site.hook, site.subject)
+    order = next((one for one in (_begun(site, row) for row in rows) if one.get("kind") == kind), None)
+    done = _carried_out(site, order) if order else "nothing"
+    if done != "all":
+        power = "Off" if done == "off" else _power(site)
+        orders = activate.orders(kind, site.reading().board, power, site.hook, site.subject)
+        if kind in activate.POWER and order is None:
+            site.may_cycle(kind, str(power))
+        for one in orders:
+            _give(site, kind, one, rows)
+        if site.hook and kind == "ac_cycle":
+            _run(site, kind, rows, run)
+    see_through(site, kind)
+
+
+def begun(site: Site, wish: Mapping[str, Any]) -> str:
+    """The activation of a row that a run before this one was killed at; ``none`` for none."""
+    return str(_begun(site, wish).get("kind", "none"))
+
+
+def see_through(site: Site, kind: str) -> None:
+    """Wait for BMC and host after an activation.
+
+    :raises Unproven: they do not come back.
+    """
+    come_back(site)
     if kind in activate.POWER:
-        site.may_cycle(kind, str(power))
-    for order in orders:
-        if order.then == "On":
-            site.sleep(site.off)
-        site.journal.still_ours()
-        answer = site.client.post(order.uri, {"ResetType": order.reset})
-        # An answer that is lost with a reset is the reset's own doing; the version will tell.
-        if not answer.good and not answer.passing:
-            raise refused(answer, site.subject, f"{order.reset} for {names}")
-        if order.then and not _reaches(site, order.then, order.reset == "GracefulShutdown"):
-            _force(site, order)
-    failed = run() if site.hook and kind == "ac_cycle" else ""
+        _switch_on(site)
+
+
+def _give(site: Site, kind: str, order: activate.Order, rows: Sequence[Mapping[str, Any]]) -> None:
+    if order.then == "On":
+        site.sleep(site.off)
+    _note(site, kind, order.reset, order.then, rows)
+    answer = site.client.post(order.uri, {"ResetType": order.reset})
+    # An answer that is lost with a reset is the reset's own doing; the version will tell.
+    if not answer.good and not answer.passing:
+        _take_back(site, answer.said, rows)
+        names = ", ".join(row["component"] for row in rows)
+        raise refused(answer, site.subject, f"{order.reset} for {names}")
+    if order.then and not _reaches(site, order.then, order.reset == "GracefulShutdown"):
+        _force(site, order)
+
+
+def _run(site: Site, kind: str, rows: Sequence[Mapping[str, Any]], run: Callable[[], str]) -> None:
+    _note(site, kind, "ac_cycle_command", None, rows)
+    failed = run()
     if failed:
+        _take_back(site, failed, rows)
         raise BmcError(
             "hook_failed",
             site.subject,
@@ -45,9 +79,46 @@ def wake(site: Site, kind: str, rows: Sequence[Mapping[str, Any]], run: Callable
             "power that was cut",
             "mend it; the image is staged and is not flashed again",
         )
-    come_back(site)
-    if kind in ("power_cycle", "ac_cycle"):
-        _switch_on(site)
+
+
+def _note(site: Site, kind: str, reset: str, then: str | None, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write down what is ordered now, with what will tell a later run whether it was carried out."""
+    order = {"kind": kind, "reset": reset, "then": then, "last_reset": site.last_reset()}
+    for row in rows:
+        site.journal.write(row["component"], "activating", f"{reset} for {kind}", kept={"order": order})
+    site.journal.still_ours()
+
+
+def _take_back(site: Site, why: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        site.journal.write(row["component"], "staged", f"its activation was refused: {why}", kept={"order": {}})
+
+
+def _begun(site: Site, wish: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The order that a run before this one has given, or was about to give, for this very version; {} for none."""
+    told = site.journal.last(wish["component"])
+    ours = told.get("event") == "activating" and told.get("version") == wish["version"]
+    return told.get("order") or {} if ours else {}
+
+
+def _carried_out(site: Site, order: Mapping[str, Any]) -> str:
+    """``all`` of an activation was done by a run before this one, the host was switched ``off`` for it, or ``nothing``.
+
+    An order that has arrived shows after a while: by the power, or by when the BMC was last reset.
+    """
+    end = site.clock() + site.settle
+    while not _shows(site, order):
+        if site.clock() > end:
+            return "nothing"
+        site.sleep(site.poll)
+    return "off" if order["then"] == "Off" else "all"
+
+
+def _shows(site: Site, order: Mapping[str, Any]) -> bool:
+    if order["then"]:
+        return _power(site) == order["then"]
+    now = site.last_reset()
+    return now is not None and now != order["last_reset"]
 
 
 def prove(site: Site, rows: Sequence[tuple[Mapping[str, Any], Outcome]]) -> list[Outcome]:
