@@ -10,11 +10,16 @@ look itself asks the BMC, in a session or two, and only for a target that wants 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.look import Basis
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import seen_by_node
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.hardware import identify
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import board
+else:
+    board = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board")
 
 ADDRESS = "fleet_bmc_address"
 # Host variables that the steps of a rollout take as well, and the options they are.
@@ -82,7 +87,7 @@ class Bmc:
 def _machine(told: Mapping[str, Any], wishes: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """What an image may be meant for: these facts are newer than those that were kept, if any were."""
     products = dict.fromkeys([*told["products"], wishes["product"]])
-    return {"products": list(products), "part_numbers": seen_by_node(facts)["gpu_vbios"]}
+    return {"products": list(products), "part_numbers": board.seen_by_node(facts)["gpu_vbios"]}
 
 
 def _firmware(answer: Mapping[str, Any]) -> dict[str, Any]:

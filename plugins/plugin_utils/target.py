@@ -17,10 +17,10 @@ from ansible_collections.fleetops.instinct.plugins.module_utils._pcie import gen
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest, read_yaml, texts
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import digest
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import wishes
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.target_parts import (
     check_bios,
     check_containers,
+    check_firmware,
     check_kernel,
 )
 
@@ -196,7 +196,7 @@ def _product(name: str, value: Any, path: str, catalog: Catalog) -> dict:
     check_kernel(wanted["kernel"], f"{place}.kernel", TargetError)
     wanted["bios"] = check_bios(wanted["bios"], f"{place}.bios", catalog, TargetError)
     wanted["containers"] = check_containers(wanted["containers"], (path, f"products.{name}"), catalog, TargetError)
-    wanted["firmware"] = wishes.checked(wanted["firmware"], (path, f"products.{name}.firmware"), TargetError)
+    wanted["firmware"] = check_firmware(wanted["firmware"], (path, f"products.{name}.firmware"), TargetError)
     if wanted["gpus_per_node"] is not None and wanted["gpus_per_node"] < 1:
         raise TargetError(f"{place}.gpus_per_node", str(wanted["gpus_per_node"]), "1 or more", "correct the number")
     return wanted

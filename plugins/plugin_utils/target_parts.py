@@ -2,16 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts of a product's row in the target: settings of kernel and BIOS, and container images that are to go on."""
+"""Parts of a product's row in the target: settings of kernel and BIOS, firmware, container images that are to go on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import Catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.documents import check, nearest
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import wishes
+else:
+    wishes = Later("ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.wishes")
 
 Place = tuple[str, str]
 
@@ -69,6 +75,11 @@ def check_bios(wishes: Mapping[Any, Any], place: str, catalog: Catalog, error: t
         if key == GLOBAL_CSTATE and is_off(value):
             raise error(f"{place}.{key}", f"{value} would keep boost from its clocks", _WHY, _INSTEAD)
     return dict(wishes)
+
+
+def check_firmware(rows: list[Any], place: Place, error: type[FleetError]) -> list[dict[str, Any]]:
+    """The rows with their defaults; redfish/wishes.py has their form, and is loaded where there are any."""
+    return wishes.checked(rows, place, error) if rows else []
 
 
 def check_containers(rows: list[Any], place: Place, catalog: Catalog, error: type[FleetError]) -> list[dict[str, str]]:
