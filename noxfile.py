@@ -231,7 +231,16 @@ def bench(session: nox.Session) -> list[str]:
 @program("crash")
 def crash(session: nox.Session) -> list[str]:
     """The whole crash matrix: a controller that dies at every write of a rollout, a node without power at each step."""
+    if not session.posargs:
+        session.notify("crash-bmc")
     return ["tests/integration/crash/matrix.py", *session.posargs]
+
+
+@program("crash-bmc")
+def crash_bmc(session: nox.Session) -> list[str]:
+    """A controller that dies at every exchange with a BMC, for each maker and kind of work."""
+    module = "ansible_collections.fleetops.instinct.tests.integration.bmc_deaths"
+    return ["-m", module, *session.posargs]
 
 
 @program("docs")

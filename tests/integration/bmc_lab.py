@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import images, reading, rounds, wishes
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import (
+    bios,
+    bios_staging,
+    images,
+    reading,
+    rounds,
+    wishes,
+)
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_names import names_of
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connection import Door
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Limits
@@ -36,13 +44,19 @@ NAMES = {"gpu_bundle": "gpu"}
 class Lab:
     """One BMC of a profile with quirks, and what an operator does to it."""
 
+    place = "127.1.72.1"
+
     def __init__(self, folder: Path, profile: str = "openbmc", quirks: Any = (), **more: Any) -> None:
         self.folder = folder
         self.bmcs = Bmcs(folder)
         spec = parse_bmc("lab", {"profile": profile, "quirks": list(quirks), **more}, "g01")
-        self.bmcs.serve([(spec, "127.1.72.1")], 0)
-        self.address = f"127.1.72.1:{self.bmcs.wire.doors['g01'].port}"
+        self.bmcs.serve([(spec, self.place)], 0)
+        self.address = f"{self.place}:{self.bmcs.wire.doors['g01'].port}"
         self.ca = str(folder / "bmc-ca.pem")
+        self.prepare()
+
+    def prepare(self) -> None:
+        """What the operator's side needs."""
         self.machine: dict[str, Any] = {"products": ["AS -8125GS-TNMR2"], "part_numbers": ["113-M3000100-102"]}
         self.by = reading.patterns([], load_catalog().redfish)
         self.limits = Limits(timeout=15.0, silence=6.0, pending=0.5, answers=2)
@@ -83,10 +97,13 @@ class Lab:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         return {"component": component, "version": version, "image": str(path), "sha256": digest, **more}
 
+    def journal(self) -> Journal:
+        """What was done to it before."""
+        return Journal(str(self.folder), "g01", None, lambda: time.strftime("%FT%TZ"))
+
     def site(self, client: Client) -> Site:
         """What an update works with."""
-        journal = Journal(str(self.folder), "g01", None, lambda: time.strftime("%FT%TZ"))
-        site = Site(client, self.by, None, journal, self.machine, time.monotonic, time.sleep, self.limits)
+        site = Site(client, self.by, None, self.journal(), self.machine, time.monotonic, time.sleep, self.limits)
         site.poll, site.settle, site.off = 0.05, 2.0, 0.0
         self.notes = site.notes
         site.hook = ["outlets"] if self.hook else []
@@ -96,7 +113,7 @@ class Lab:
         """One run of the action over these rows."""
         wanted = wishes.checked(rows, ("lab", "components"), wishes.WishError)
         sizes = [images.prove(row, "g01") for row in wanted]
-        with self.client() as client:
+        with self.client(patience=self.limits.silence if self.journal().under_way else 0.0) as client:
             if checking:
                 return rounds.foretell(self.site(client), wanted, sizes)
             return rounds.carry_out(self.site(client), wanted, sizes, activated, self.hook or (lambda: ""))
@@ -136,6 +153,45 @@ class Lab:
         """The events that the journal holds."""
         lines = (self.folder / "firmware" / "g01.jsonl").read_text(encoding="ascii").splitlines()
         return [json.loads(line)["event"] for line in lines]
+
+
+class Setting(Lab):
+    """A lab whose BIOS is set."""
+
+    def desk(self, client: Client) -> bios_staging.Desk:
+        """What the settings are changed with, in small times."""
+        rows = [load_catalog().rows("bios_attributes", section) for section in ("attributes", "values")]
+        desk = bios_staging.Desk(client, names_of([], *rows), None, time.monotonic, time.sleep)
+        desk.poll, desk.wait = 0.05, 1.5
+        return desk
+
+    def stage(self, wishes: dict[str, Any], foreign: str = "refuse", checking: bool = False) -> Any:
+        """One run of the action with state: staged."""
+        with self.client() as client:
+            desk = self.desk(client)
+            if checking:
+                return bios.plan(desk.read(), wishes, desk.names, desk.subject, foreign), None
+            return bios_staging.stage(desk, wishes, foreign)
+
+    def prove(self, wishes: dict[str, Any], job: str | None = None) -> list[bios.Row]:
+        """One run of the action with state: applied."""
+        with self.client() as client:
+            return bios_staging.prove(self.desk(client), wishes, job)
+
+    def read(self) -> dict[str, Any]:  # type: ignore[override]
+        """One run of the action with state: read."""
+        with self.client() as client:
+            return bios_staging.shown(self.desk(client))
+
+    def set(self, wishes: dict[str, Any], **more: Any) -> list[bios.Row]:
+        """Stage, reboot, prove."""
+        _plan, job = self.stage(wishes, **more)
+        self.bmc.power("ForceRestart")
+        return self.prove(wishes, job)
+
+    def patches(self) -> int:
+        """So many PATCHes arrived."""
+        return sum(method == "PATCH" for method, _path, _status in self.bmc.exchanges)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

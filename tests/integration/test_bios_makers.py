@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import bios, bios_staging
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_names import names_of
-from ansible_collections.fleetops.instinct.tests.integration.bmc_lab import Lab
+from ansible_collections.fleetops.instinct.tests.integration.bmc_lab import Setting
 
 MAKERS = ("ami", "ilo", "idrac", "openbmc")
 # What SMT may be beside what it is, and the attribute, by profile.
@@ -25,45 +20,6 @@ IOMMU = {"ami": "Rome0162", "ilo": "ProcAmdIoVt", "idrac": "IommuSupport", "open
 CSTATES = {"ami": ("Rome0032", "Disabled"), "ilo": ("MinProcIdlePower", "NoCStates")}
 CSTATES |= {"idrac": ("ProcCStates", "Disabled"), "openbmc": ("GlobalC_stateControl", "Disabled")}
 every = pytest.mark.parametrize("profile", MAKERS)
-
-
-class Setting(Lab):
-    """A lab whose BIOS is set."""
-
-    def desk(self, client):
-        """What the settings are changed with, in small times."""
-        rows = [load_catalog().rows("bios_attributes", section) for section in ("attributes", "values")]
-        desk = bios_staging.Desk(client, names_of([], *rows), None, time.monotonic, time.sleep)
-        desk.poll, desk.wait = 0.05, 1.5
-        return desk
-
-    def stage(self, wishes, foreign="refuse", checking=False):
-        """One run of the action with state: staged."""
-        with self.client() as client:
-            desk = self.desk(client)
-            if checking:
-                return bios.plan(desk.read(), wishes, desk.names, desk.subject, foreign), None
-            return bios_staging.stage(desk, wishes, foreign)
-
-    def prove(self, wishes, job=None):
-        """One run of the action with state: applied."""
-        with self.client() as client:
-            return bios_staging.prove(self.desk(client), wishes, job)
-
-    def read(self):
-        """One run of the action with state: read."""
-        with self.client() as client:
-            return bios_staging.shown(self.desk(client))
-
-    def set(self, wishes, **more):
-        """Stage, reboot, prove."""
-        _plan, job = self.stage(wishes, **more)
-        self.bmc.power("ForceRestart")
-        return self.prove(wishes, job)
-
-    def patches(self):
-        """So many PATCHes arrived."""
-        return sum(method == "PATCH" for method, _path, _status in self.bmc.exchanges)
 
 
 @pytest.fixture(name="lab")
