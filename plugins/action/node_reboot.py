@@ -14,7 +14,7 @@ from ansible.errors import AnsibleError
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, boot, reboot, reboots, recovery
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power, turn
 
 
 class ActionModule(action.FleetAction):
@@ -36,6 +36,7 @@ class ActionModule(action.FleetAction):
         book = reboots.Book(args["rollout"], name, policy.get("max_reboots_per_node", reboots.MOST))
         wishes = reboot.Wishes(*(args[key] for key in reboot.Wishes._fields))
         case = power.Case(policy, functools.partial(recovery.knock, self._connection, name), book.reset)
+        case.fleet_dir = turn.folder(args["rollout"], case.fleet_dir)
         template = functools.partial(action.templated, self._templar)
         by_bmc = functools.partial(power.by_bmc, task_vars, template, case)
         recover = recovery.chosen(policy, name, book.recovering, by_bmc) if args["order"] or book.is_open else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import fence
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, fence
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import load_catalog
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import bios, bios_staging, task
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.bios_names import Names, names_of
@@ -28,11 +28,13 @@ class ActionModule(task.RedfishAction):
         "poll": {"type": "float", "default": 5.0},
         "rollout": {"type": "dict"},
         "catalog": {"type": "path"},
+        "fleet_dir": action.FLEET_DIR,
     }
 
     def act(self, args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         settings, names, here = self.settings(args, task_vars), self._names(args), args["rollout"]
-        with self.client(settings) as client:
+        node, changes = task_vars["inventory_hostname"], args["state"] == "staged"
+        with self.turn(settings, args, node, changes), self.client(settings) as client:
             desk = bios_staging.Desk(client, names, settings["system"], time.monotonic, time.sleep)
             desk.may_act, desk.poll, desk.wait = (lambda: fence.still_ours(here)), args["poll"], args["wait"]
             result = self._done(desk, args)

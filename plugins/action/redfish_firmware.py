@@ -48,19 +48,19 @@ class ActionModule(task.RedfishAction):
         node, settings = task_vars["inventory_hostname"], self.settings(args, task_vars)
         wanted = wishes.checked(args["components"], ("redfish_firmware", "components"), wishes.WishError)
         rows, sizes = images.proven(wanted, args["images"], node)
+        with self.turn(settings, args, node):
+            return self._done(args, settings, node, rows, sizes)
+
+    def _done(self, args: dict[str, Any], settings: dict[str, Any], node: str, *of: Any) -> dict[str, Any]:
         journal = Journal(args["fleet_dir"], node, args["rollout"], action.now)
         with self.client(settings, args["silence"] if journal.under_way else 0.0) as client:
             site = self._site(args, settings, node, client, journal)
             run = functools.partial(recovery.run_command, args["ac_cycle_command"], node)
             how = (args["activated"], run, args["activate"] == "later")
-            made = rounds.foretell(site, rows, sizes) if self.checking else rounds.carry_out(site, rows, sizes, *how)
+            made = rounds.foretell(site, *of) if self.checking else rounds.carry_out(site, *of, *how)
             seen = site.reading()
-        told = [one.as_dict() for one in made.outcomes]
         return {
-            "changed": any(row["outcome"] != "unchanged" for row in told),
-            "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in told) for key in ("before", "after")},
-            "components": told,
-            **{key: getattr(made, key) for key in ("activation", "cycled", "deferred", "driver_away")},
+            **made.as_dict(),
             "warnings": [*self.warnings_of(client), *dict.fromkeys(site.notes)],
             "maker": seen.board.maker,
             "problems": seen.problems,

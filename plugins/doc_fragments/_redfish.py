@@ -49,6 +49,11 @@ options:
   pause:
     description: Seconds between them; 3 where it is not given.
     type: float
+  turn_timeout:
+    description: >-
+      Seconds that whoever is to change something waits while another one changes something through the same BMC, by a
+      lock below the fleet directory; 3600 where it is not given. Who only reads waits for nobody.
+    type: float
 requirements:
   - sushy on the controller
 """

@@ -14,6 +14,7 @@ author: fleetops.instinct contributors (@fleetops)
 extends_documentation_fragment:
   - fleetops.instinct._redfish
   - fleetops.instinct._attributes
+  - fleetops.instinct._attributes.fleet_dir
 description:
   - Asks the BMC from the controller, in one session that is closed at the end; the node itself is not contacted and is
     never rebooted from here.

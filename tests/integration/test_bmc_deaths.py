@@ -64,16 +64,16 @@ class Playbook:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(words, cwd=self.lab.folder, **pipes)
 
-    def killed_at(self, path):
-        """Run it, and kill all of it before the BMC answers a POST there."""
+    def killed_at(self, path, whom=family):
+        """Run it, and kill it before the BMC answers a POST there."""
         running, door = [], self.lab.bmcs.wire.doors["g01"]
 
         def watch(request, moment):
             here = (request.method, moment) == ("POST", "done") and request.path.endswith(path)
             if here:
-                for process in family(running[0].pid):
+                for process in whom(running[0].pid):
                     os.kill(process, signal.SIGKILL)
-            return here
+            return here and whom is family
 
         door.watch = watch
         running.append(self.start())
@@ -90,4 +90,14 @@ def test_ansible_playbook_may_die_at_the_push_and_at_the_activation(tmp_path, pa
     done = playbook.start()
     text = done.communicate(timeout=120)[0]
     assert (done.returncode, "changed=1" in text) == (0, True), text
+    assert (lab.flashes("gpu"), lab.bmc.boots, lab.bmc.host_power, lab.pushes()) == (1, 1, "On", 1)
+
+
+def test_a_worker_that_outlives_its_controller_is_waited_for_at_the_lock_of_the_bmc(tmp_path):
+    lab = bmc_deaths.Mortal(tmp_path, "openbmc", 21)
+    playbook = Playbook(lab)
+    assert playbook.killed_at("update-multipart", whom=lambda process: [process]) == -signal.SIGKILL
+    done = playbook.start()
+    text = done.communicate(timeout=120)[0]
+    assert (done.returncode, "changed=0" in text) == (0, True), text
     assert (lab.flashes("gpu"), lab.bmc.boots, lab.bmc.host_power, lab.pushes()) == (1, 1, "On", 1)

@@ -19,6 +19,8 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import host_board
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 
+# Seconds: whoever flashes through the same BMC does not want a reset amid that, and a node is not waited for that long.
+MOST_WAIT = 300.0
 _ACTION = "#ComputerSystem.Reset"
 _ON = ("On", "ForceOn")
 # Power is there, or comes or goes and does not get to an end: one reset ends all of that.
@@ -33,6 +35,7 @@ class Case:
     :param policy: of the rollout, for ``reboot_recovery_reset``.
     :param port: whether the node's SSH port takes a connection by now, None where that cannot be told.
     :param write: writes down what is about to be ordered (resets, power state); raises where it may not be.
+    :param fleet_dir: where the lock of the BMC is.
     :param system: the Id of the system, where the BMC has several that could be the host.
     :param settle: seconds for the power state to become what was ordered; ``off`` is how long it stays off between.
     """
@@ -41,6 +44,7 @@ class Case:
     port: Callable[[], bool | None]
     write: Callable[[str, str], None]
     system: str | None = None
+    fleet_dir: str = "fleet-records"
     clock: Callable[[], float] = time.monotonic
     poll: float = 3.0
     settle: float = 60.0
@@ -119,7 +123,8 @@ def by_bmc(task_vars: Mapping[str, Any], template: Callable[[Any], Any], case: C
     try:
         settings = task.settings_of({}, task_vars, template)
         case.system = settings["system"]
-        with task.client_of(settings) as client:
+        what = f"the reset of {task_vars['inventory_hostname']}"
+        with task.turn_of(settings, case.fleet_dir, what, MOST_WAIT), task.client_of(settings) as client:
             came = reset(client, case)
         return came._replace(told="; ".join([came.told, *task.warnings_of(client)]))
     except StaleController:

@@ -29,6 +29,16 @@ class Round(NamedTuple):
     driver_away: bool = False
     deferred: bool = False
 
+    def as_dict(self) -> dict[str, Any]:
+        """For the result of a task."""
+        rows = [one.as_dict() for one in self.outcomes]
+        return {
+            **{key: getattr(self, key) for key in ("activation", "cycled", "driver_away", "deferred")},
+            "changed": any(one.outcome != "unchanged" for one in self.outcomes),
+            "diff": {key: "".join(f"{row['component']}: {row[key]}\n" for row in rows) for key in ("before", "after")},
+            "components": rows,
+        }
+
 
 def foretell(site: Site, wanted: Sequence[Wish], sizes: Sequence[int | None]) -> Round:
     """What a run would do; nothing is sent. A component that has several rows is judged by its first.

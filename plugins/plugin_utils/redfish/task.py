@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
 from ansible_collections.fleetops.instinct.plugins.plugin_utils import action
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import turn
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connection import Door
 
@@ -26,10 +29,12 @@ SPEC: dict[str, dict[str, Any]] = {
     "connect_timeout": {"type": "float"},
     "attempts": {"type": "int"},
     "pause": {"type": "float"},
+    "turn_timeout": {"type": "float"},
 }
 PREFIX = "fleet_bmc_"
 NEEDED = ("address", "user", "password")
 _DEFAULTS = {"validate_certs": True, "timeout": 60.0, "connect_timeout": 10.0, "attempts": 5, "pause": 3.0}
+_DEFAULTS["turn_timeout"] = 3600.0
 _TRUSTING = "is not checked (fleet_bmc_validate_certs: false): whoever answers at this address gets the password"
 
 
@@ -47,6 +52,17 @@ class RedfishAction(action.FleetAction):
     def client(settings: Mapping[str, Any], patience: float = 0.0) -> Client:
         """A session with the BMC, for ``with``."""
         return client_of(settings, patience)
+
+    def turn(
+        self, settings: Mapping[str, Any], args: Mapping[str, Any], node: str, changes: bool = True
+    ) -> contextlib.AbstractContextManager[None]:
+        """The only one who changes this BMC, for ``with``; who changes nothing, as under --check, waits for nobody.
+
+        :param args: ``fleet_dir`` and ``rollout`` of the task.
+        """
+        if self.checking or not changes:
+            return contextlib.nullcontext()
+        return turn_of(settings, turn.folder(args["rollout"], args["fleet_dir"]), f"{self._task.action} for {node}")
 
     @staticmethod
     def warnings_of(client: Client) -> list[str]:
@@ -98,6 +114,22 @@ def client_of(settings: Mapping[str, Any], patience: float = 0.0) -> Client:
     except (TypeError, ValueError) as wrong:
         raise FleetError(f"{PREFIX}*", f"one of the numbers is none: {wrong}", "numbers", "correct it") from wrong
     return Client(door, time.sleep)
+
+
+def turn_of(
+    settings: Mapping[str, Any], fleet_dir: str, what: str, most: float | None = None
+) -> contextlib.AbstractContextManager[None]:
+    """The same for an action that speaks to a BMC only now and then.
+
+    :param what: is at work, as others are told. :param most: seconds that are waited at the most.
+    """
+    try:
+        seconds = float(settings["turn_timeout"])
+    except (TypeError, ValueError) as wrong:
+        raise FleetError(f"{PREFIX}turn_timeout", f"is no number: {wrong}", "seconds", "correct it") from wrong
+    who = {**action.owner(os.getpid()), "what": what, "since": action.now()}
+    seconds = seconds if most is None else min(most, seconds)
+    return turn.turn(fleet_dir, str(settings["address"]), who, seconds, time.monotonic, time.sleep)
 
 
 def warnings_of(client: Client) -> list[str]:
