@@ -36,6 +36,7 @@ HERE = Path(__file__).parent
 COLLECTION = HERE.parents[2]
 SHIPPED = ("galaxy.yml", "meta", "playbooks", "plugins", "roles")
 DOUBLES = ("kernel_settings", "node_facts", "node_glance", "node_snapshot", "rocm_release")
+BMC_DOUBLES = ("redfish_bios", "redfish_firmware", "redfish_firmware_info")
 DOUBLE = "#!/usr/bin/python\nfleet_double {name} <<INCLUDE_ANSIBLE_MODULE_JSON_ARGS>>\n"
 # Steps of a node that change it; a look, a rehearsal and the list of who holds a GPU do not.
 TOUCHING = {"snapshot", "settings", "change", "restore", "restore_settings"}
@@ -63,6 +64,9 @@ def install(root: Path) -> Path:
             shutil.copy(source, target / name)
     for name in DOUBLES:
         (target / "plugins" / "modules" / f"{name}.py").write_text(DOUBLE.format(name=name), encoding="utf-8")
+    for name in BMC_DOUBLES:
+        text = (HERE / "redfish_double.py").read_text(encoding="utf-8").replace('"{name}"', f'"{name}"')
+        (target / "plugins" / "action" / f"{name}.py").write_text(text, encoding="utf-8")
     return root
 
 

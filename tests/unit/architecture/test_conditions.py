@@ -26,6 +26,7 @@ BOOLEANS = (
     "fleet_node.rebooting",
     "fleet_node.stopped",
     "fleet_has_begun",
+    ".deferred",
     ".reboot_required",
 )
 PARSER = jinja2.Environment(autoescape=True)

@@ -86,10 +86,17 @@ class Node:
             return {"changed": True, "snapshot": {"schema": 1, "packages": {}, "rollback": {"ready": True, "why": []}}}
         return {"changed": True, "reboot_required": self.now["reboots"] and "settings" not in step}
 
+    def _apply_bios(self) -> None:
+        """A boot applies what is staged in the BIOS, if the node has a BMC (redfish_double.py)."""
+        bmc = self.now.get("bmc")
+        if bmc:
+            self.keep(bmc={**bmc, "bios": {**bmc["bios"], **bmc.get("bios_staged", {})}, "bios_staged": {}})
+
     def shell(self, command: str) -> subprocess.CompletedProcess[bytes]:
         """Run a line with the node's own boot in place of this machine's; an order to reboot is a new boot."""
         if "shutdown" in command:
             (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
+            self._apply_bios()
             return subprocess.CompletedProcess(command, 0, b"", b"")
         for own, path in (("boot_id", "/proc/sys/kernel/random/boot_id"), ("uptime", "/proc/uptime")):
             command = command.replace(path, str(self.folder / own))
