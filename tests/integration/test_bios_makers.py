@@ -136,8 +136,42 @@ def test_a_tag_that_is_never_right_is_told_as_the_bmcs_own_trouble_b05(lab):
     assert (caught.value.code, here.bmc.bios.pending) == ("precondition_refused", {})
 
 
+def tags(here, change=lambda: None):
+    """The If-Match of each PATCH from now on; something may change right before the first is looked at."""
+    sent = []
+
+    def watch(request, moment):
+        if (request.method, moment) == ("PATCH", "seen"):
+            sent.append(request.headers.get("if-match"))
+            if len(sent) == 1:
+                change()
+        return False
+
+    here.bmcs.wire.doors["g01"].watch = watch
+    return sent
+
+
 def test_the_tag_of_the_settings_themselves_is_sent_b05(lab):
-    assert lab("openbmc", "etag_required").stage({"smt": "Enabled"})[0].changes
+    here = lab("openbmc", "etag_required")
+    sent = tags(here)
+    assert here.stage({"smt": "Enabled"})[0].changes
+    assert [tag.startswith('"') for tag in sent] == [True]
+
+
+def test_a_weak_tag_is_sent_as_it_is_and_told_where_it_is_refused_b05(lab):
+    here = lab("openbmc", "etag_required", "etag_never_right")
+    sent = tags(here)
+    with pytest.raises(BmcError) as caught:
+        here.stage({"smt": "Enabled"})
+    assert [tag.startswith('W/"') for tag in sent] == [True]
+    assert (f"If-Match {sent[0]}" in caught.value.seen, "firmware of the BMC" in caught.value.fix) == (True, True)
+
+
+def test_settings_that_somebody_changed_in_between_are_read_again_b05(lab):
+    here = lab("openbmc", "etag_required")
+    sent = tags(here, lambda: here.bmc.bios.applied.update(SR_IOVSupport="Disabled"))
+    assert here.stage({"smt": "Enabled"})[0].changes
+    assert (len(sent), len(set(sent)), here.bmc.bios.pending) == (2, 2, {"SMTControl": "Enabled"})
 
 
 @pytest.mark.parametrize("profile", ["idrac", "openbmc"])
@@ -191,6 +225,15 @@ def test_settings_that_the_reset_ignores_are_a_failure_b33(lab):
     here = lab("ilo", "settings_ignored")
     with pytest.raises(BmcError, match="has dropped it") as caught:
         here.set({"smt": "Enabled"})
+    assert caught.value.code == "not_applied"
+
+
+def test_a_reset_of_the_bmc_alone_applies_nothing_b33(lab):
+    here = lab("ilo", restart_seconds=0.2)
+    _plan, job = here.stage({"smt": "Enabled"})
+    here.bmc.restart()
+    with pytest.raises(BmcError, match="staged still") as caught:
+        here.prove({"smt": "Enabled"}, job)
     assert caught.value.code == "not_applied"
 
 

@@ -91,7 +91,8 @@ def _write(desk: Desk, plan: bios.Plan) -> str | None:
     answer = desk.client.patch(setup.settings, body)
     # An order whose answer was lost may have been carried out: the settings themselves tell.
     if not answer.good and not answer.passing:
-        raise refused(answer, f"{desk.subject} BIOS, of which nothing was staged", f"PATCH {setup.settings}")
+        what = f"PATCH {setup.settings} with If-Match {' and '.join(desk.client.tags)}"
+        raise refused(answer, f"{desk.subject} BIOS, of which nothing was staged", what)
     seen = desk.read()
     missing = bios.not_staged(seen, plan.writes)
     if missing and not answer.good:

@@ -41,6 +41,7 @@ class Client:
         self._connector: Any = None
         self._auth: Any = None
         self._root: Any = None
+        self.tags: list[str] = []  # of the last PATCH, in their turn
 
     @property
     def subject(self) -> str:
@@ -126,9 +127,10 @@ class Client:
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Answer:
         """One PATCH with the ETag that the resource has just now; after a 412 once more with a fresh one."""
-        answer = Answer(LOST)
+        answer, self.tags = Answer(LOST), []
         for _attempt in range(2):
             _resource, tag = self.tagged(path)
+            self.tags.append(tag or "none")
             # Not as sushy's ``etag``: it would try without one in the end, and overwrite somebody's change.
             headers = {"If-Match": tag} if tag else None
             answer = self._as_us(self._connector.patch, path_of(path), data=dict(body), headers=headers)

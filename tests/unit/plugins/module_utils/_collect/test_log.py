@@ -113,6 +113,32 @@ def test_the_line_that_says_why_joins_the_row_of_its_gpu_h03():
     ]  # fmt: skip
 
 
+def firmware(name, *more):
+    """What the kernel says of a firmware file of the GPU that is not there."""
+    return (f"amdgpu {GPU}: Direct firmware load for amdgpu/{name} failed with error -2", *more)
+
+
+def init_error(recorded):
+    """Why the driver did not start the GPU."""
+    return next(gpu["init_error"] for gpu in facts_of(recorded)["gpus"] if gpu["bdf"] == GPU)
+
+
+def test_a_firmware_file_without_which_the_driver_gives_up_is_why_b24():
+    ends = (f"amdgpu {GPU}: amdgpu: finishing device.", f"amdgpu: probe of {GPU} failed with error -2")
+    wanted = f'amdgpu {GPU}: Failed to load gpu_info firmware "amdgpu/arcturus_gpu_info.bin"'
+    recorded = machine(*firmware("arcturus_gpu_info.bin", wanted, FATAL, *ends))
+    assert ("firmware_missing", GPU) in rows(facts_of(recorded))
+    assert "amdgpu/arcturus_gpu_info.bin" in init_error(recorded)
+
+
+def test_a_firmware_file_that_the_driver_goes_on_without_is_not_b25():
+    harmless = f'amdgpu {GPU}: psp v11.0: Failed to load firmware "amdgpu/vega20_ta.bin"'
+    built = [f"W: Possible missing firmware /lib/firmware/amdgpu/{name}.bin for module amdgpu" for name in ("a", "b")]
+    recorded = machine(*firmware("vega20_ta.bin", harmless), *built, serves=True)
+    assert list(rows(facts_of(recorded))) == [("firmware_optional_missing", GPU)]
+    assert init_error(recorded) is None
+
+
 def test_a_gpu_that_serves_has_no_init_error():
     assert [gpu["init_error"] for gpu in facts_of(machine(FATAL, serves=True))["gpus"]] == [None, None]
 
