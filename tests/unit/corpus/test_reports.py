@@ -17,7 +17,7 @@ from ansible_collections.fleetops.instinct.tests.unit.corpus.corpus import folde
 WITHOUT_A_TEST: dict[str, str] = {}
 # What a report asks for besides, and why no test can show it here.
 IN_PART = {
-    "B33": "attributes at the top of the settings, as iLO 4 wants them: it has no host for Instinct and is not written to",
+    "B33": "attributes at the top of the settings, as iLO 4 wants them: it has no host for Instinct, and is only read",
 }
 NAMED = re.compile(r"^\s*(?:(?:async )?def )?(\w+)[(:]", re.MULTILINE)
 OPEN_CLASSES = ("b", "f")
