@@ -240,8 +240,8 @@ JOBS = {
 }
 
 
-# These reset themselves once they are flashed.
-NOT_OFFERED = (("ami", "ordered_reset"), ("ilo", "ordered_reset"))
+# These BMCs reset themselves once they are flashed; and their GPUs want an AC cycle.
+NOT_OFFERED = tuple((maker, job) for maker in ("ami", "ilo") for job in ("ordered_reset", "power_cycle"))
 
 
 class Case(NamedTuple):
