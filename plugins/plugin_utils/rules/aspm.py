@@ -19,9 +19,11 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
     unread,
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.advice import advised, verdict_of
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.target_parts import is_off
 
 _STATES = ("l0s", "l1")
 _SHOWN = 4
+_LEFT_OPEN = ("auto", "none", "")
 OFF_TOKEN = "pcie_aspm=off"
 _TODO = {
     "bios": "switch ASPM off in the BIOS: no kernel setting can do it where the BIOS left it on",
@@ -35,7 +37,7 @@ class Layers(NamedTuple):
 
     ``live`` is ``on`` where one end of one link has a state on, ``off`` where every end is known to have none, and
     ``unknown`` otherwise. ``running`` and ``coming`` are whether pcie_aspm=off is on the command line. ``bios`` is the
-    attribute, ``Enabled`` or ``Disabled``, None where nobody asked the BMC.
+    attribute, ``Enabled`` or ``Disabled``, None where nobody asked the BMC, or it leaves that to itself (Auto).
     """
 
     live: str
@@ -79,7 +81,7 @@ def aspm(ctx: Context) -> Iterator[Finding]:
     ends = list(_ends(ctx.gpus))
     on = [f"{subject} {', '.join(states)}" for subject, states in ends if states]
     live = "on" if on else "unknown" if not ends or any(states is None for _subject, states in ends) else "off"
-    ruling = rule_on(Layers(live, _has(ctx, "cmdline"), _has(ctx, "next_boot_cmdline")))
+    ruling = rule_on(Layers(live, _has(ctx, "cmdline"), _has(ctx, "next_boot_cmdline"), _bios(ctx)))
     if ruling.as_wanted is None:
         yield unread(ctx.node, "ASPM of every link (the kernel shows it only where it manages ASPM)", "ASPM off")
     elif ruling.as_wanted and not ruling.todo:
@@ -112,6 +114,14 @@ def _has(ctx: Context, key: str) -> bool | None:
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         return None
     return not missing([OFF_TOKEN], tokens)
+
+
+def _bios(ctx: Context) -> str | None:
+    """What the BIOS says, where the target wishes for its ASPM, so that this very look has asked the BMC."""
+    values = [str(row.get("applied")) for row in rows(ctx.get("bmc.bios.rows")) if row.get("key") == "aspm"]
+    if any(not is_off(value) and value.lower() not in _LEFT_OPEN for value in values):
+        return "Enabled"
+    return "Disabled" if values and all(is_off(value) for value in values) else None
 
 
 def _few(on: list[str]) -> str:

@@ -10,6 +10,7 @@ import itertools
 import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.aspm import Layers, rule_on
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules import bmcs
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.cases import old, seen
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.judged import record_of, said
 
@@ -86,3 +87,38 @@ def test_a_port_above_several_gpus_is_told_once(tmp_path):
     changes = [(f"gpus.{number}.link.3.{key}", value) for number in (0, 1) for key, value in port.items()]
     (row,) = aspm(tmp_path, *changes)
     assert row["observed"].count("0000:10:01.1") == 1
+
+
+ON, BY_KERNEL = ("gpus.2.link.0.aspm.l1", True), [("node.kernel.cmdline", OPEN), ("node.kernel.next_boot_cmdline", OPEN)]
+
+
+@pytest.mark.parametrize(
+    ("values", "first"),
+    [
+        (["Disabled"], "boot with"),
+        (["Disable", "Off"], "boot with"),
+        (["Auto"], "switch ASPM off in the BIOS"),
+        (["Disabled", "Auto"], "switch ASPM off in the BIOS"),
+        (["AspmL1Enabled"], "switch ASPM off in the BIOS"),
+        ([None], "switch ASPM off in the BIOS"),
+        ([], "switch ASPM off in the BIOS"),
+    ],
+)
+def test_a_bios_that_the_bmc_shows_as_off_is_not_what_switched_it_on(tmp_path, values, first):
+    told = [{**bmcs.item(value, "Disabled"), "key": "aspm", "attribute": f"P{n}"} for n, value in enumerate(values)]
+    (row,) = aspm(tmp_path, ON, *BY_KERNEL, ("bmc", bmcs.settings(*told)))
+    assert row["fix"].startswith(first)
+
+
+def test_a_bios_that_the_bmc_shows_as_on_is_told_before_its_next_boot(tmp_path):
+    told = bmcs.settings({**bmcs.item("Enabled", "Disabled"), "key": "aspm"})
+    assert [row["fix"] for row in aspm(tmp_path, ("bmc", told))] == [
+        "switch ASPM off in the BIOS: no kernel setting can do it where the BIOS left it on"
+    ]
+    assert aspm(tmp_path, ("bmc", bmcs.settings({**bmcs.item("Disabled", "Disabled"), "key": "aspm"}))) == []
+
+
+def test_what_the_bios_says_of_links_that_nobody_sees_proves_nothing(tmp_path):
+    dark = ("gpus.2.link.3.aspm", {"l0s": None, "l1": None, "supported": None, "source": "config"})
+    told = bmcs.settings({**bmcs.item("Disabled", "Disabled"), "key": "aspm"})
+    assert [row["verdict"] for row in aspm(tmp_path, dark, ("bmc", told))] == ["unknown"]
