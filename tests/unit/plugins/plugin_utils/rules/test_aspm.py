@@ -89,7 +89,8 @@ def test_a_port_above_several_gpus_is_told_once(tmp_path):
     assert row["observed"].count("0000:10:01.1") == 1
 
 
-ON, BY_KERNEL = ("gpus.2.link.0.aspm.l1", True), [("node.kernel.cmdline", OPEN), ("node.kernel.next_boot_cmdline", OPEN)]
+ON = ("gpus.2.link.0.aspm.l1", True)
+BY_KERNEL = [("node.kernel.cmdline", OPEN), ("node.kernel.next_boot_cmdline", OPEN)]
 
 
 @pytest.mark.parametrize(
