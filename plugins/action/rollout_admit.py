@@ -30,6 +30,8 @@ class ActionModule(action.FleetAction):
         view["begun"] = ledger is not None and rollout.begun_in(ledger.events(node))
         view["rebooting"] = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
         view["stopped"] = False
+        # Only who is told how to log in asks a BMC what somebody else has staged there.
+        view["has_bmc"] = all(task_vars.get(f"fleet_bmc_{key}") for key in ("address", "user"))
         if ledger is not None and here["epoch"] is not None and not self.checking:
             view["stopped"] = self._admit(ledger, plan, node, here)
         if self.checking and here["mode"] == "upgrade":

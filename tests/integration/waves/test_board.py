@@ -24,13 +24,13 @@ WANTED = {"firmware": [CYCLE], "bios": {"smt": "Enabled"}}
 OLD = {"runs": {"cpld": "F2.00.06"}, "bios": {"SMTControl": "Disabled"}}
 SHOWN = {"foresee_flash", "snapshot", "flash", "left_for_later", "change", "stage_bios", "see_bios", "cycle",
          "read_back", "prove_bios", "restore", "refuse_foreign"}  # fmt: skip
-BMC = {"fleet_bmc_address": "10.0.0.9"}
+BMC = {"fleet_bmc_address": "10.0.0.9", "fleet_bmc_user": "admin"}
 WHOLE = {**playbook_lab.POLICY, "growth": {"kind": "fixed", "size": 4}, "failure_budget": 5}
 
 
 def fleet(lab, *nodes, wanted=WANTED, **bmc):
     """The target's file; every node has a BMC, and what is said of one by name is different there."""
-    lab.inventory(list(nodes), **{node: BMC for node in nodes})
+    lab.inventory(list(nodes), **dict.fromkeys(nodes, BMC))
     for node in nodes:
         lab.node(node, bmc={**OLD, **bmc.get(node, {})})
     row = {"rocm": NEW[0], "driver": NEW[1], "kernel": {"cmdline": ["iommu=pt"]}, **wanted}

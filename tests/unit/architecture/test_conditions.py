@@ -23,6 +23,7 @@ BOOLEANS = (
     "fleet_node.begun",
     "fleet_node.declares_kernel",
     "fleet_node.goes_back",
+    "fleet_node.has_bmc",
     "fleet_node.rebooting",
     "fleet_node.stopped",
     "fleet_has_begun",
