@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -16,7 +17,7 @@ pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.reboots import Book
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power, turn
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.tests.integration import bmc_lab
 from simfleet.bmc.profile import PROFILES
@@ -48,7 +49,7 @@ class Lab(bmc_lab.Lab):
     def recover(self, *order, port=False, **other):
         """One recovery, as a controller does it."""
         case = power.Case({"reboot_recovery_reset": list(order)}, lambda: port, self.write)
-        case.poll, case.settle, case.off = 0.05, 0.6, 0.0
+        case.poll, case.settle, case.off, case.fleet_dir = 0.05, 0.6, 0.0, str(self.folder)
         return power.by_bmc({**self.variables, **other}, lambda value: value, case)
 
     @property
@@ -162,6 +163,13 @@ def test_a_node_whose_port_answers_by_now_is_not_reset(lab):
     here = lab()
     assert here.recover(port=True).told == "its SSH port answers by now, so no reset was ordered"
     assert (here.written, here.resets) == ([], 0)
+
+
+def test_a_bmc_through_which_somebody_flashes_is_not_reset(lab):
+    here, anna = lab(), {"who": "anna", "host": "ctl1", "pid": 1, "what": "redfish_firmware for g01", "since": "noon"}
+    with turn.turn(str(here.folder), here.address, anna, 0.0, time.monotonic, time.sleep):
+        failed = here.recover(fleet_bmc_turn_timeout=0.1).failed
+    assert ("anna" in failed, "[bmc_busy]" in failed, here.resets) == (True, True, 0)
 
 
 def test_nothing_is_ordered_that_may_not_be_written_down(lab):

@@ -6,6 +6,8 @@
 The change is one kernel argument, so that a reboot is all there is to it. Each node may be rebooted once: what failed
 with an answer that counts is sent back, and the reboot of its way back is one too many. The recovery cycles the power
 of every node but `lost`, and writes down whom it was asked for.
+
+Meanwhile a second operator moves other nodes, which are brought back through their BMCs.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 TESTS = Path(__file__).resolve().parents[1]
 RECOVER = """#!/bin/sh
@@ -44,29 +47,71 @@ DIAGNOSES = {
 }
 
 
+BY_BMC = {"dark": "in_service", "hangs": "in_service", "sinks": "restored", "buried": "inconclusive"}
+POLICY = {
+    "failure_budget": 100, "canaries_per_product": 0, "capacity_floor_percent": 0, "failure_domain": "none",
+    "growth": {"kind": "fixed", "size": 8}, "soak_seconds": 1, "drain_timeout_seconds": 2, "reboot_timeout_seconds": 30,
+}  # fmt: skip
+
+
 def _policy(operator: Any) -> dict[str, Any]:
     script = operator.folder / "recover.sh"
     places = {"folder": operator.folder, "tests": TESTS, "python": sys.executable, "state": operator.state}
     script.write_text(RECOVER.format(**places), encoding="utf-8")
-    return {
-        "failure_budget": 100, "canaries_per_product": 0, "capacity_floor_percent": 0, "failure_domain": "none",
-        "growth": {"kind": "fixed", "size": 8}, "soak_seconds": 1, "drain_timeout_seconds": 2,
-        "max_reboots_per_node": 1, "reboot_timeout_seconds": 30, "reboot_recovery": "command",
-        "reboot_recovery_command": ["sh", str(script), "{node}"],
-    }  # fmt: skip
+    command = {"reboot_recovery": "command", "reboot_recovery_command": ["sh", str(script), "{node}"]}
+    return {**POLICY, "max_reboots_per_node": 1, **command}
+
+
+def _inventory(operator: Any, nodes: Any) -> Path:
+    """The fleet's inventory with these nodes alone; that of `buried` leads to a BMC which nobody is at, and which
+    nobody asks before the reboot."""
+    hosts = yaml.safe_load((operator.state / "inventory.yml").read_text(encoding="utf-8"))
+    credentials = yaml.safe_load((operator.state / "bmc-credentials.yml").read_text(encoding="ascii"))
+    own = {**credentials, "ca": str(operator.state / "bmc-ca.pem"), "attempts": 2, "pause": 0.2}
+    hosts["fleet"]["vars"] |= {f"fleet_bmc_{key}": value for key, value in own.items()}
+    hosts["fleet"]["hosts"]["buried"] |= {"fleet_bmc_address": "127.1.57.250", "fleet_bios_foreign": "keep"}
+    hosts["fleet"]["hosts"] = {node: hosts["fleet"]["hosts"][node] for node in nodes}
+    path = operator.folder / f"only-{next(iter(nodes))}.yml"
+    path.write_text(yaml.safe_dump(hosts), encoding="utf-8")
+    return path
+
+
+def _events(operator: Any) -> list[tuple[str, str, dict[str, Any]]]:
+    rows = operator.query("SELECT node, reason, data FROM events WHERE node IS NOT NULL ORDER BY id")
+    return [(node, reason, json.loads(data or "{}")) for node, reason, data in rows]
 
 
 @pytest.fixture(scope="module")
-def seen(operator: Any) -> SimpleNamespace:
-    """The upgrade, and what was left behind."""
+def by_bmc(operator: Any) -> SimpleNamespace:
+    """The second operator, at work."""
+    other, policy = operator.elsewhere("bmc"), {**POLICY, "max_reboots_per_node": 3, "reboot_recovery": "bmc"}
+    target, inventory = _target(operator), _inventory(operator, BY_BMC)
+    run = operator.start("upgrade", target=target, policy=policy, inventory=inventory, fleet_dir=other.records)
+    return SimpleNamespace(other=other, run=run, policy=policy, inventory=inventory, target=target)
+
+
+def _target(operator: Any) -> Path:
     target = operator.state / "one-argument.yml"
     text = (operator.state / "target-6.4.4.yml").read_text(encoding="utf-8")
     target.write_text(f"{text}    kernel: {{cmdline: [pcie_aspm=off]}}\n", encoding="utf-8")
-    run = operator.play("upgrade", target=target, policy=_policy(operator))
-    rows = operator.query("SELECT node, reason, data FROM events WHERE node IS NOT NULL ORDER BY id")
-    events = [(node, reason, json.loads(data or "{}")) for node, reason, data in rows]
+    return target
+
+
+@pytest.fixture(scope="module")
+def seen(operator: Any, by_bmc: SimpleNamespace) -> SimpleNamespace:
+    """The upgrade, and what was left behind."""
+    inventory = _inventory(operator, STATES)
+    run = operator.play("upgrade", target=by_bmc.target, policy=_policy(operator), inventory=inventory)
     asked = (operator.folder / "asked").read_text(encoding="utf-8").split()
-    return SimpleNamespace(run=run, states=operator.states(), events=events, asked=asked, boots=operator.boots())
+    told = {"states": operator.states(), "events": _events(operator), "boots": operator.boots()}
+    return SimpleNamespace(run=run, asked=asked, **told)
+
+
+@pytest.fixture(scope="module")
+def brought(seen: SimpleNamespace, by_bmc: SimpleNamespace) -> SimpleNamespace:
+    """What was left behind by the second operator."""
+    run = by_bmc.run.finish()
+    return SimpleNamespace(run=run, states=by_bmc.other.states(), events=_events(by_bmc.other))
 
 
 def test_every_node_has_an_end_in_the_ledger_also_one_that_never_came_back_f05(seen: Any) -> None:
@@ -116,3 +161,39 @@ def test_the_kernel_that_was_going_to_boot_is_known_and_checked(seen: Any, opera
 
 def test_who_waits_for_a_person_is_named_with_the_reason_by_the_status(seen: Any, operator: Any) -> None:
     assert "host_key_changed" in operator.play("status", node="rekeyed").text
+
+
+def test_a_node_that_is_off_or_hangs_is_brought_back_by_its_bmc_and_also_on_its_way_back(brought: Any) -> None:
+    assert brought.states == BY_BMC, brought.run.text[-4000:]
+
+
+def test_the_reset_that_fits_the_power_state_is_in_the_story_before_it_is_ordered(brought: Any) -> None:
+    told = {node: data["reboot"] for node, _reason, data in brought.events if "by" in data.get("reboot", {})}
+    resets = {node: (reboot["reset"], reboot["power"], reboot["number"]) for node, reboot in told.items()}
+    assert resets == {"dark": ("On", "Off", 2), "hangs": ("ForceRestart", "On", 2), "sinks": ("On", "Off", 3)}
+
+
+def test_each_node_was_reset_once(brought: Any, operator: Any) -> None:
+    boots = operator.boots()
+    assert {node: boots[node] for node in BY_BMC} == {"dark": 2, "hangs": 2, "sinks": 4, "buried": 1}
+
+
+def test_a_bmc_that_nobody_is_at_is_told_beside_what_became_of_the_node(brought: Any) -> None:
+    reason = next(reason for node, reason, data in brought.events if node == "buried" and "diagnosis" in data)
+    assert "buried: did not come back within" in reason
+    assert "[never_back]; and its recovery failed: BMC 127.1.57.250: login: no answer" in reason
+
+
+def test_no_session_is_left_at_a_bmc_and_the_password_is_told_nowhere(brought: Any, by_bmc: Any, operator: Any) -> None:
+    secret = yaml.safe_load((operator.state / "bmc-credentials.yml").read_text(encoding="ascii"))["password"]
+    kept = [path for path in by_bmc.other.records.rglob("*") if path.is_file()]
+    assert [str(path) for path in kept if secret.encode() in path.read_bytes()] == []
+    assert secret not in brought.run.text
+    assert {json.loads(operator.simfleet("bmc", node))["sessions"]["open"] for node in BY_BMC} == {0}
+
+
+def test_a_plan_for_a_node_whose_bmc_nobody_knows_is_refused(brought: Any, by_bmc: Any, operator: Any) -> None:
+    given = {"target": by_bmc.target, "policy": by_bmc.policy, "fleet_dir": operator.folder / "none"}
+    refused = operator.play("plan", "-l", "sinks", **given)
+    assert refused.status == 2
+    assert "reboot_recovery: is bmc, and there is no fleet_bmc_user" in refused.text

@@ -27,7 +27,12 @@ class Effect:
 _INT, _NUM, _TEXT = (int,), (int, float), (str,)
 
 EFFECTS: dict[str, Effect] = {
-    "never_comes_back": Effect("request", "a reboot stops the node and it stays down until its power is cycled"),
+    "never_comes_back": Effect(
+        "request",
+        "a reboot stops the node and it stays down until its power is cycled; where it hangs it keeps its power",
+        {},
+        {"hangs": False},
+    ),
     "boot_ignored": Effect("request", "a reboot or shutdown is accepted and nothing happens"),
     "double_reboot": Effect(
         "request", "a reboot boots twice: the first of the two answers ssh for so many seconds", {}, {"seconds": 6.0}

@@ -156,11 +156,12 @@ class Node:
 
     def _go_down(self, again: bool) -> None:
         with self.lock:
-            stays, between = not again or self._stays_down(), self._between_two_boots()
+            lost, between = self._never_back(), self._between_two_boots()
             self.stop()
             self._kept_power = again
-        if stays:
-            self._tell_off()
+        if not again or lost:
+            if not (again and lost and lost.args.get("hangs")):
+                self._tell_off()
             return
         time.sleep(self.spec.boot_seconds)
         self.start()
@@ -180,14 +181,14 @@ class Node:
         twice = [fault for fault in (self.boot.faults if self.boot else []) if fault.effect == "double_reboot"]
         return float(twice[0].args["seconds"]) if twice else None
 
-    def _stays_down(self) -> bool:
-        """Whether the boot that would come now is one that never comes back."""
+    def _never_back(self) -> Fault | None:
+        """The fault of the boot that would come now, where it is one that never comes back."""
         try:
             _, driver = boot.next_boot(self.root)
         except (SimfleetError, OSError):
-            return True
+            return Fault(self.spec.name, "never_comes_back", {})
         coming = active(self.faults, driver.version if driver else None, self.boots + 1)
-        return any(fault.effect == "never_comes_back" for fault in coming)
+        return next((fault for fault in coming if fault.effect == "never_comes_back"), None)
 
     # -- the driver ---------------------------------------------------------------------------------------------
 

@@ -104,12 +104,15 @@ def test_the_action_info_is_named_by_its_path():
 HOST = {"inventory_hostname": "g01", "fleet_bmc_address": "b", "fleet_bmc_user": "u", "fleet_bmc_password": "hunter2"}
 
 
-def came(host):
-    return power.by_bmc(host, lambda value: value, power.Case({}, lambda: None, lambda *_words: None))
+@pytest.fixture(name="came")
+def _came(tmp_path):
+    """A function: what becomes of a recovery of a host with these variables."""
+    case = power.Case({}, lambda: None, lambda *_words: None, fleet_dir=str(tmp_path))
+    return lambda host: power.by_bmc(host, lambda value: value, case)
 
 
 @pytest.mark.parametrize("left_out", ["fleet_bmc_address", "fleet_bmc_user", "fleet_bmc_password"])
-def test_a_host_variable_that_is_missing_is_told_in_one_line(left_out):
+def test_a_host_variable_that_is_missing_is_told_in_one_line(came, left_out):
     told = came({key: value for key, value in HOST.items() if key != left_out}).failed
     assert f"g01: nothing says how to reach its BMC: {left_out}; wanted: these variables of the host; fix: " in told
     assert "hunter2" not in told
@@ -118,7 +121,7 @@ def test_a_host_variable_that_is_missing_is_told_in_one_line(left_out):
 @pytest.mark.parametrize(
     "problem", [BmcError("library_missing", "python library sushy", "cannot be imported"), FleetError("x", "y")]
 )
-def test_whatever_hinders_it_is_told_and_is_no_error(monkeypatch, problem):
+def test_whatever_hinders_it_is_told_and_is_no_error(came, monkeypatch, problem):
     def none(_settings):
         raise problem
 
@@ -126,7 +129,7 @@ def test_whatever_hinders_it_is_told_and_is_no_error(monkeypatch, problem):
     assert came(HOST).failed == str(problem)
 
 
-def test_a_controller_that_was_taken_over_ends_here(monkeypatch):
+def test_a_controller_that_was_taken_over_ends_here(came, monkeypatch):
     def none(_settings):
         raise StaleController("ledger", "took over with epoch 3")
 
