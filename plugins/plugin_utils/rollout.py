@@ -209,6 +209,11 @@ def snapshot_in(ledger: Ledger, node: str) -> dict[str, Any] | None:
     return data.get("snapshot") if data else None
 
 
+def _given(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as the operator may write it: a plan keeps nulls for what was not given, and no option takes one."""
+    return {key: value for key, value in row.items() if value is not None}
+
+
 def lease_seconds(plan: Mapping[str, Any]) -> int:
     """How long a lease has to hold without a write: each write renews it, and the longest silences are a drain, a
     reboot and the flash of one component."""
@@ -231,7 +236,7 @@ def node_view(plan: Mapping[str, Any], node: str, repository: Mapping[str, Any] 
         "kernel": kernel,
         # A target that is silent on the kernel must not undo what another one declared: no plan showed that.
         "declares_kernel": any(kernel.values()),
-        "firmware": wanted.get("firmware") or [],
+        "firmware": [_given(row) for row in wanted.get("firmware") or []],
         "firmware_images": os.path.dirname(plan.get("inputs", {}).get("target", {}).get("path") or "") or ".",
         "bios": wanted.get("bios") or {},
         "policy": plan["policy"],

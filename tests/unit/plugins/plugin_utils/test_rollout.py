@@ -158,7 +158,7 @@ def view(path="", **wanted):
 
 
 def test_a_node_is_given_its_firmware_and_bios_and_images_lie_beside_the_target():
-    given = view("/srv/t/target.yml", firmware=[{"component": "bmc"}], bios={"smt": "Enabled"})
+    given = view("/srv/t/target.yml", firmware=[{"component": "bmc", "scheme": None}], bios={"smt": "Enabled"})
     assert [given[key] for key in ("firmware", "bios", "firmware_images")] == [
         [{"component": "bmc"}], {"smt": "Enabled"}, "/srv/t",
     ]  # fmt: skip
