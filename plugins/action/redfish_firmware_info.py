@@ -38,7 +38,7 @@ class ActionModule(task.RedfishAction):
         client = self.client(settings)
         try:
             with client:
-                seen = reading.read(client.get, client.subject, settings["system"], by)
+                seen = reading.read(client.get, client.subject, settings["system"], by, chassis=False)
         except BmcError as problem:
             if problem.code not in reading.TELLS_NOTHING:
                 raise

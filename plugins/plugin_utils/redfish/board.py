@@ -51,14 +51,15 @@ class Board(NamedTuple):
     problems: list[str]
 
 
-def board(get: Get, subject: str, system: str | None = None) -> Board:
+def board(get: Get, subject: str, system: str | None = None, chassis: bool = True) -> Board:
     """What stands behind a BMC.
 
     :param system: the Id of the system, where the BMC has several that could be the host.
+    :param chassis: whether it is asked for as well; only an AC cycle needs it.
     :raises BmcError: the root cannot be read, or it has no update service.
     """
     root = get(ROOT)
-    return _board(get, root, _service(get, root, subject), system)
+    return _board(get, root, _service(get, root, subject), system, chassis)
 
 
 def host_board(get: Get, system: str | None = None) -> Board:
@@ -66,15 +67,15 @@ def host_board(get: Get, system: str | None = None) -> Board:
 
     :raises BmcError: the root cannot be read.
     """
-    return _board(get, get(ROOT), {}, system)
+    return _board(get, get(ROOT), {}, system, chassis=False)
 
 
-def _board(get: Get, root: Mapping[str, Any], service: Mapping[str, Any], system: str | None) -> Board:
+def _board(get: Get, root: Mapping[str, Any], service: Mapping[str, Any], system: str | None, chassis: bool) -> Board:
     problems: list[str] = []
     host = _host(get, root, system, problems)
     manager = _one(get, host, "ManagedBy", problems) or _member(get, root, "Managers", problems)
-    chassis = _one(get, host, "Chassis", problems)
-    return Board(maker_of(root, host, manager), root, host, manager, chassis, service, problems)
+    box = _one(get, host, "Chassis", problems) if chassis else {}
+    return Board(maker_of(root, host, manager), root, host, manager, box, service, problems)
 
 
 def _service(get: Get, root: Mapping[str, Any], subject: str) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connecti
 
 ROOT = "/redfish/v1/"
 _MISTRUST = "CERTIFICATE_VERIFY_FAILED"
+_WHOLE = ("Vendor", "Systems", "Chassis", "Managers", "UpdateService")
 _NO_SESSIONS = frozenset((404, 405, 501))
 
 
@@ -41,6 +42,7 @@ class Client:
         self._connector: Any = None
         self._auth: Any = None
         self._root: Any = None
+        self._told: dict[str, Any] | None = None
         self.tags: list[str] = []  # of the last PATCH, in their turn
 
     @property
@@ -81,6 +83,9 @@ class Client:
             )
         if not answer.good:
             raise refused(answer, self.subject, "login")
+        # The root was asked for before the login, when a BMC may keep something back.
+        told = self._root.json
+        self._told = dict(told) if told and all(told.get(key) for key in _WHOLE) else None
 
     def close(self) -> None:
         """Give the session back; a BMC that is away ends it by itself."""
@@ -107,6 +112,9 @@ class Client:
 
         :raises BmcError: it cannot be had.
         """
+        if path == ROOT and self._told:
+            told, self._told = self._told, None  # once: it was asked for a moment ago, to log in
+            return told
         return self._read(path)[0]
 
     def tagged(self, path: str) -> tuple[dict[str, Any], str | None]:

@@ -54,12 +54,13 @@ class _Wrong(BmcError):
         super().__init__("bad_pattern", *words)
 
 
-def read(get: Get, subject: str, system: str | None, by: Patterns) -> Reading:
+def read(get: Get, subject: str, system: str | None, by: Patterns, chassis: bool = True) -> Reading:
     """Read board and inventory.
 
+    :param chassis: whether it is asked for as well; only an AC cycle needs it.
     :raises BmcError: the BMC cannot be read, or tells nothing of firmware.
     """
-    seen = board(get, subject, system)
+    seen = board(get, subject, system, chassis)
     entries, problems = read_entries(get, subject, seen, by)
     return Reading(seen, entries, [*seen.problems, *problems])
 
