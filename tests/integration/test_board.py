@@ -1,7 +1,7 @@
 # Copyright (c) 2026, fleetops.instinct contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""upgrade.yml over nodes and their BMCs: a bundle, a setting of the BIOS and ROCm in one go, and one cut of the power."""
+"""upgrade.yml over nodes and their BMCs: bundle, BIOS setting and ROCm in one go, and under one cut of the power."""
 
 from __future__ import annotations
 
