@@ -102,7 +102,8 @@ components:
       description: Where the entry lies.
       type: str
 machine:
-  description: What an image may be meant for: C(products), by any name of BMC or catalog, and C(part_numbers) of GPUs.
+  description:
+    - What an image may be meant for, as C(products), by any name of BMC or catalog, and C(part_numbers) of GPUs.
   returned: when RV(available)
   type: dict
 node:
