@@ -30,7 +30,8 @@ options:
     description:
       - V(audit) keeps the record.
       - V(precheck) wants a node that may be moved and keeps its facts as what it was before, once.
-      - V(verify) and V(soak) want a node at target and healthy, with no other change than the planned ones.
+      - V(verify) and V(soak) want a node at target and healthy, with no other change than the planned ones, in the boot
+        that its reboot in this rollout proved, if there was one.
       - V(verify_old) wants a node that is what it was before.
     type: str
     choices: [audit, precheck, verify, soak, verify_old]
