@@ -25,6 +25,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base impo
 Gpu = Mapping[str, Any]
 
 _OF_SMI = ("pldm_bundle", "ifwi")
+_IN_TARGET = {"vbios": "gpu_vbios", "pldm_bundle": "gpu_bundle", "ifwi": "gpu_ifwi"}
 _FLASH = "update it with the server maker's own package, and never with another maker's image; then audit again"
 
 
@@ -102,11 +103,22 @@ def _held(ctx: Context, gpu: Gpu, rows: list[FirmwarePair]) -> Finding:
     if None in answers:
         return _without_order(blank, rows, seen)
     why = f"AMD does not list {seen} with ROCm {(ctx.wanted or {})['rocm']}"
+    coming = _coming(ctx, component)
+    if coming and any(_fits(row, coming) for row in rows):
+        return blank._replace(
+            verdict="warn", why=why, fix=f"the rollout's firmware step brings {coming}", move="needs_step"
+        )
     step = f"bring {component} of the GPUs to {listed}"
     fails = sure and ctx.moves
     return blank._replace(
         verdict="fail" if fails else "warn", why=why, fix=_FLASH, move="manual", before=(step,) if fails else ()
     )
+
+
+def _coming(ctx: Context, component: str) -> str | None:
+    """The version that the target brings in, None where it is silent on the component."""
+    rows = (ctx.wanted or {}).get("firmware") or ()
+    return next((row["version"] for row in reversed(rows) if row["component"] == _IN_TARGET.get(component)), None)
 
 
 def _listed(row: FirmwarePair) -> str:

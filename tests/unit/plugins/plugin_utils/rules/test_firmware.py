@@ -9,6 +9,7 @@ import pytest
 
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import FirmwarePair
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.firmware import _fits
+from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules import bmcs
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.cases import MI325X, bundle, old, seen
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.rules.judged import CATALOG, record_of, said
 
@@ -26,6 +27,15 @@ def test_a_bundle_that_amd_does_not_list_is_a_step_by_hand(tmp_path):
     (row,) = said(record, "firmware.pair")
     assert (row["verdict"], record["class"], record["verdict"]["transition"]) == ("fail", "blocked", "manual")
     assert record["before"] == ["bring pldm_bundle of the GPUs to 01.25.06.08 or 01.25.04.02"]
+
+
+@pytest.mark.parametrize(("version", "kind"), [("01.25.06.08", "may_move"), ("01.25.04.00", "blocked")])
+def test_a_bundle_that_the_target_brings_in_is_no_step_by_hand(tmp_path, version, kind):
+    wants = {**OTHER.wants, "firmware": [bmcs.row("gpu_bundle", version)]}
+    told = bmcs.told(bmcs.entry("gpu_bundle", "01.25.04.01"))
+    record = record_of(OTHER._replace(wants=wants, changes=(*OTHER.changes, ("bmc", told))), tmp_path)
+    assert record["class"] == kind
+    assert (said(record, "firmware.pair")[0]["verdict"] == "warn") is (kind == "may_move")
 
 
 def test_where_nothing_is_to_be_moved_it_is_told(tmp_path):
