@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import multiprocessing
 import os
 import socket
 from datetime import datetime, timezone
@@ -47,20 +48,29 @@ def now() -> str:
 
 def run_id() -> str:
     """One name for this run of ansible-playbook, the same in each of its worker processes."""
-    controller = os.getppid()
+    pid = controller()
     try:
-        started = Path(f"/proc/{controller}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[19]
+        started = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[19]
     except OSError:
         started = "0"  # a controller without /proc: the process id alone has to do
-    return f"{controller}-{started}"
+    return f"{pid}-{started}"
 
 
-def owner(controller: int | None = None) -> dict[str, Any]:
+def controller() -> int:
+    """The process of ansible-playbook that this worker was started by.
+
+    A worker that outlives it is init's child by then: a lease in init's name would hold for as long as it runs.
+    """
+    parent = multiprocessing.parent_process()
+    return (parent.pid if parent else None) or os.getppid()
+
+
+def owner(pid: int | None = None) -> dict[str, Any]:
     """Who drives this rollout: user, machine and controller process, for the lease.
 
-    :param controller: its process, for who is not one of its workers.
+    :param pid: the controller's process, for who is not one of its workers.
     """
-    return {"who": getpass.getuser(), "host": socket.gethostname(), "pid": controller or os.getppid()}
+    return {"who": getpass.getuser(), "host": socket.gethostname(), "pid": pid or controller()}
 
 
 class FleetAction(ActionBase):
