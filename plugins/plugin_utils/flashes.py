@@ -63,5 +63,5 @@ def bios_before(events: Iterable[Event]) -> dict[str, Any]:
     """The BIOS settings from before this rollout staged others, by attribute; what was written down first counts."""
     found: dict[str, Any] = {}
     for event in events:
-        found = {**((event["data"] or {}).get("bios_before") or {}), **found}
+        found = {**dict((event["data"] or {}).get("bios_before") or ()), **found}
     return found

@@ -48,6 +48,17 @@ def test_the_diagnosis_decides_and_is_kept_f03(here, failure, state):
     assert kept == {key: value for key, value in (failure or {}).items() if key != "msg"}
 
 
+def test_a_way_back_is_told_what_stays_what_makes_the_node_unfit_and_what_to_set_back(here):
+    ledger = Ledger.open(f"{here['dir']}/ledger.sqlite")
+    ledger.note(here["epoch"], "g01", "BIOS settings", {"bios_before": [["SMTControl", "Disabled"]]})
+    for event in ("intent", "accepted", "failed"):
+        row = {"component": "bios", "event": event, "reason": "the old version runs", "version": "3.4"}
+        ledger.note(here["epoch"], "g01", event, {"firmware": row})
+    told = _act({"rollout": here, "state": None, "failure": None, "reason": ""})
+    assert (told["bios_before"], told["stays"]) == ({"SMTControl": "Disabled"}, "")
+    assert "flash of bios failed after the BMC had taken the image (the old version runs)" in told["unfit"]
+
+
 @pytest.mark.parametrize("checking", [True, False])
 def test_without_a_ledger_an_inconclusive_end_fails_the_run_as_a_failure_does(checking):
     with pytest.raises(FleetError, match="it went wrong"):

@@ -62,5 +62,5 @@ def test_an_image_that_was_sent_is_a_flash_however_it_ended():
 
 
 def test_the_settings_from_before_are_those_that_were_written_down_first():
-    events = other(bios_before={"SMT": "Off"}) + other() + other(bios_before={"SMT": "On", "IOMMU": "Off"})
+    events = other(bios_before=[["SMT", "Off"]]) + other() + other(bios_before=[["SMT", "On"], ["IOMMU", "Off"]])
     assert flashes.bios_before(events) == {"SMT": "Off", "IOMMU": "Off"}
