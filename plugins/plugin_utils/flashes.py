@@ -46,6 +46,12 @@ def stays(events: Iterable[Event]) -> str:
     return f"firmware stays: {'; '.join(told)}" if told else ""
 
 
+def under_way(events: Iterable[Event]) -> str:
+    """The components that may be written just now, or by the boot that is under way; an empty text for none."""
+    ends = {component: rows[-1]["event"] for component, rows in _courses(events).items()}
+    return ", ".join(component for component, end in ends.items() if end not in ("done", "failed"))
+
+
 def unfit(events: Iterable[Event]) -> str:
     """Why a node must not go back into service though its packages are what they were: a flash that failed half-way.
 

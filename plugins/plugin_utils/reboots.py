@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import fence, rollout
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import fence, flashes, rollout
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted, Recovered
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
 
@@ -45,6 +45,15 @@ def was_recovered(events: Iterable[Mapping[str, Any]]) -> bool:
         elif data.get("recovery") == "command":
             done = True
     return done
+
+
+def why_not(events: Sequence[Mapping[str, Any]]) -> str:
+    """Why a silent node must not be recovered, by its events; an empty text where it may be."""
+    flash = flashes.under_way(events)
+    if flash:
+        return f"its firmware ({flash}) may be written by this very boot, and would be half written without power"
+    done = "an earlier controller ordered something for this reboot, and nothing is ordered a second time"
+    return done if was_recovered(events) else ""
 
 
 class Book:
@@ -104,9 +113,9 @@ class Book:
         :returns: what ``act`` returned, or that it was not done a second time.
         :raises StaleController: another controller took over; nothing was done.
         """
-        if self._ledger is not None and was_recovered(self._ledger.events(self._node)):
-            done = "an earlier controller ordered something for this reboot"
-            return Recovered(f"{done}, and nothing is ordered a second time")
+        why = why_not(self._ledger.events(self._node)) if self._ledger is not None else ""
+        if why:
+            return Recovered(why)
         self._note(f"it stays away: its recovery by {kind} begins", {"recovery": kind})
         came = act()
         told = came.failed or ("done, waiting for the node" + (f": {came.told}" if came.told else ""))

@@ -10,7 +10,13 @@ import pytest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.diagnosis import NotRebooted, Recovered
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.lease import StaleController
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Ledger
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.reboots import Book, is_open, ordered, was_recovered
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.reboots import (
+    Book,
+    is_open,
+    ordered,
+    was_recovered,
+    why_not,
+)
 from ansible_collections.fleetops.instinct.tests.unit.plugins.plugin_utils.ledgers import ANNA, BOB, PLAN
 
 
@@ -143,3 +149,20 @@ def test_what_a_controller_began_before_it_died_is_not_done_a_second_time(here, 
     assert later.is_open
     assert "nothing is ordered a second time" in later.recovering(kind, lambda: done.append("reset")).failed
     assert done == []
+
+
+def _flash(event):
+    return _event({"firmware": {"component": "bios", "event": event, "version": "3.4", "reason": ""}})
+
+
+@pytest.mark.parametrize("event, told", [("intent", True), ("staged", True), ("done", False), ("failed", False)])
+def test_a_node_whose_boot_may_write_its_firmware_is_left_alone(event, told):
+    assert ("its firmware (bios) may be written" in why_not([_flash("intent"), _flash(event), ORDER])) is told
+
+
+def test_nothing_is_asked_of_a_node_whose_boot_may_write_its_firmware(here):
+    row = {"component": "bios", "event": "staged", "version": "3.4", "reason": ""}
+    Ledger.open(f"{here['dir']}/ledger.sqlite").note(here["epoch"], "g01", "staged", {"firmware": row})
+    book = Book(here, "g01")
+    book.order("aaaa", None)
+    assert "would be half written" in book.recovering("bmc", lambda: pytest.fail("asked")).failed
