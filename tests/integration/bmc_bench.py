@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+TESTS = Path(__file__).resolve().parents[1]
 
 
 class Bench:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 
 import pytest
+import yaml
 
 from ansible_collections.fleetops.instinct.tests.integration import bmc_bench
 from simfleet.bmc.image import make_image
@@ -98,6 +99,29 @@ def test_the_driver_is_unloaded_for_the_flash_and_only_where_nobody_needs_it(ben
     assert (status, "Unload the driver of the GPUs" in text) == (0, True), text[-3000:]
     assert bench.bmc()["components"]["gpu"]["flashes"] == flashes + 1
     assert bench.operator.shell("g01", "test -e /sys/module/amdgpu && echo loaded") == "loaded"
+
+
+def documented(text):
+    """The play of docs/firmware.md that has a text."""
+    page = (bmc_bench.TESTS.parent / "docs" / "firmware.md").read_text(encoding="utf-8")
+    (block,) = [one.partition("```")[0] for one in page.split("```yaml\n")[1:] if text in one.partition("```")[0]]
+    return {**yaml.safe_load(block)[0], "module_defaults": PLAY["module_defaults"]}
+
+
+def test_the_driver_is_kept_out_for_one_boot_where_it_cannot_be_unloaded(bench):
+    row, play = (
+        bench.wish("gpu_bundle", "01.26.00.06", activation="power_cycle", driver_away=True),
+        documented("blackl"),
+    )
+    boots = bench.operator.boots()["g01"]
+    status, text = bench.play(play=play, rows=[row])
+    assert (status, "modprobe.blacklist" in bench.operator.shell("g01", "cat /proc/cmdline")) == (0, False), text[
+        -3000:
+    ]
+    assert bench.operator.boots()["g01"] == boots + 3
+    assert bench.operator.shell("g01", "test -e /sys/module/amdgpu && echo loaded") == "loaded"
+    status, text = bench.play(play=play, rows=[row])
+    assert (status, "changed=0" in text, bench.operator.boots()["g01"]) == (0, True, boots + 3), text[-3000:]
 
 
 def test_a_killed_playbook_is_taken_up_and_flashes_once(bench, until):
