@@ -62,6 +62,14 @@ def test_a_bmc_that_restarts_itself_is_waited_for(lab, profile):
     assert (here.flashes("bmc"), here.bmc.restarts) == (1, 1)
 
 
+@pytest.mark.parametrize("profile", [*MAKERS, "ilo"])
+def test_nothing_is_asked_for_twice_in_an_inventory(lab, profile):
+    here = lab(profile)
+    assert here.read().problems == []
+    asked = [path for method, path, _status in here.bmc.exchanges if method == "GET"]
+    assert sorted(set(asked)) == sorted(asked)
+
+
 def test_simple_update_is_what_is_left_where_there_is_no_push(lab):
     here = lab("ilo")
     here.hook = here.ac_cycle

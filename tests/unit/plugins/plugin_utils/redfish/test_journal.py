@@ -50,6 +50,34 @@ def test_half_a_last_line_is_what_a_kill_leaves(tmp_path):
     assert journal(tmp_path).last("bios")["event"] == "done"
 
 
+def test_half_a_last_line_does_not_spoil_the_event_after_it(tmp_path):
+    journal(tmp_path).write("bios", "intent", "", version="2")
+    with open(journal_path(str(tmp_path), "g01"), "ab") as stream:
+        stream.write(b'{"component": "bi')
+    for event in ("accepted", "done"):
+        journal(tmp_path).write("bios", event, "")
+    assert (journal(tmp_path).last("bios")["event"], journal(tmp_path).last("bios")["version"]) == ("done", "2")
+
+
+@pytest.mark.parametrize(
+    ("event", "under_way"),
+    [
+        ("intent", True),
+        ("accepted", True),
+        ("staged", False),
+        ("activating", True),
+        ("done", False),
+        ("failed", False),
+    ],
+)
+def test_a_bmc_may_be_away_while_an_update_has_not_come_to_its_end(tmp_path, event, under_way):
+    here = journal(tmp_path)
+    assert not here.under_way
+    here.write("bios", "done", "")
+    here.write("bmc", event, "", version="2")
+    assert journal(tmp_path).under_way is under_way
+
+
 def test_a_damaged_line_is_no_memory_to_flash_by(tmp_path):
     journal(tmp_path).write("bios", "done", "")
     path = journal_path(str(tmp_path), "g01")
