@@ -70,7 +70,7 @@ def default_only(wanted: list[str]) -> list[str]:
     found = select(wanted)
     slow = sorted(SLOW.intersection(found))
     if slow:
-        raise FleetError("gather_subset", ", ".join(slow), "what all stands for", "gather it with the module node_facts")
+        raise FleetError("gather_subset", ", ".join(slow), "what all stands for", "gather it with node_facts")
     return found
 
 

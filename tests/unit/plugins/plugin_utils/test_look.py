@@ -115,7 +115,7 @@ def test_a_way_back_does_not_need_the_overlay_of_its_plan(tmp_path, monkeypatch,
 
 @pytest.mark.parametrize(
     ("subsets", "module"),
-    [(["all"], "node_glance"), (["gpu", "link"], "node_glance"), (["all", "smi"], "node_facts"), (["lspci"], "node_facts")],
+    [(["all"], "node_glance"), (["gpu"], "node_glance"), (["all", "smi"], "node_facts"), (["lspci"], "node_facts")],
 )
 def test_only_who_asks_for_a_slow_subset_sends_it(subsets, module):
     assert look.module_for(subsets) == f"fleetops.instinct.{module}"
