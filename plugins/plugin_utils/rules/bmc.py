@@ -76,7 +76,7 @@ def _by_bmc(ctx: Context, rows: Sequence[Mapping[str, Any]], told: Mapping[str, 
     """By the typed comparison that the flash itself goes by."""
     entries = [Entry(**row) for row in told["entries"]]
     found = running(entries, rows[0]["component"])
-    about = {"lowest": found[0].lowest, "scheme": wishes.scheme_of(rows[-1], found[0])} if found else {}
+    about: dict[str, Any] = {"lowest": found[0].lowest, "scheme": wishes.scheme_of(rows[-1], found[0])} if found else {}
     before = ", ".join(sorted({entry.version for entry in found if entry.version})) or None
     left = rows
     while left:
