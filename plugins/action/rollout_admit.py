@@ -27,8 +27,7 @@ class ActionModule(action.FleetAction):
         plan = load_plan(here["plan"])
         view = rollout.node_view(plan, node, repository_for(plan["target"], plan["nodes"][node]["product"]))
         ledger = Ledger.open(rollout.ledger_path(here["dir"])) if here["dir"] else None
-        view["begun"] = ledger is not None and rollout.begun_in(ledger.events(node))
-        view["rebooting"] = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
+        view |= rollout.left_by(ledger, node)
         view["stopped"] = False
         # Only who is told how to log in asks a BMC what somebody else has staged there.
         view["has_bmc"] = all(task_vars.get(f"fleet_bmc_{key}") for key in ("address", "user"))

@@ -34,6 +34,11 @@ def was_flashed(events: Iterable[Event]) -> bool:
     return bool(_courses(events))
 
 
+def is_activating(events: Iterable[Event]) -> bool:
+    """Whether a controller died while it activated firmware: the node may be off, and nobody else switches it on."""
+    return any(rows[-1]["event"] == "activating" for rows in _courses(events).values())
+
+
 def stays(events: Iterable[Event]) -> str:
     """In words, what a way back leaves as it is; an empty text for nothing."""
     told = []

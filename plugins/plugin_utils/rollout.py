@@ -177,6 +177,13 @@ def boot_in(events: Iterable[Mapping[str, Any]]) -> str | None:
     return boot
 
 
+def left_by(ledger: Ledger | None, node: str) -> dict[str, bool]:
+    """How earlier runs left a node: ``begun`` to change it, in the middle of ``activating`` firmware, ``rebooting``."""
+    events = ledger.events(node) if ledger is not None else []
+    down = ledger is not None and ledger.state_of(node) in ("activating", "rolling_back")
+    return {"begun": begun_in(events), "activating": flashes.is_activating(events), "rebooting": down}
+
+
 def ordered_back(events: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The nodes whose last order, by the notes that opened each run, was to go back."""
     last: dict[str, str] = {}

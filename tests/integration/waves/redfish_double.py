@@ -4,12 +4,15 @@
 """In place of the redfish actions: a BMC that is the key ``bmc`` in the node's file; what it was asked is in ``steps``.
 
 ``runs`` and ``staged`` are versions by component, ``bios`` and ``bios_staged`` values by attribute, ``foreign`` what
-somebody else has staged; ``do`` is how the flash ends: well, lies (the old version runs), lost (nobody can say).
+somebody else has staged; ``do`` is how the flash ends: well, lies (the old version runs), lost (nobody can say), killed
+(the controller is, once the node is off).
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import uuid
 from pathlib import Path
 
@@ -69,6 +72,14 @@ class ActionModule(ActionBase):
         return self._activate(rows, kind, journal) if rows else told
 
     def _activate(self, rows, kind, journal):
+        if self.bmc.get("do") == "killed":
+            self.bmc["do"], self.now["gone"] = "well", True
+            for row in rows:
+                journal.write(row["component"], "activating", "off")
+            self._did("killed")
+            os.kill(os.getppid(), signal.SIGKILL)
+            os._exit(0)
+        self.now["gone"] = False
         if kind in POWER:
             (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
             self.bmc["bios"] |= self.bmc["bios_staged"]

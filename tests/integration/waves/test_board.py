@@ -61,6 +61,17 @@ def test_one_boot_stands_for_firmware_driver_and_settings_and_a_second_run_does_
     assert (again.rc, "left to do: 0 nodes" in again.output, lab.steps("g1").count("flash")) == (0, True, 1)
 
 
+def test_a_node_that_a_killed_controller_left_without_power_is_seen_through_and_flashed_once(lab):
+    target = fleet(lab, "g1", wanted={"firmware": [CYCLE]}, g1={"do": "killed"})
+    killed = lab.play("upgrade", target=target, policy=WHOLE)
+    assert (killed.rc, lab.steps("g1")[-1]) == (-9, "killed"), killed.output
+    plan = str(next((lab.records / "plans").glob("*.json")))
+    run = lab.play("upgrade", plan=plan)
+    assert run.rc == 0, run.output
+    assert (lab.steps("g1").count("flash"), lab.steps("g1").count("cycle")) == (1, 1)
+    assert dict(lab.query("SELECT node, state FROM nodes")) == {"g1": "in_service"}
+
+
 BAD = {"g2": {"do": "lies"}, "g3": {"do": "lost"}, "g5": {"foreign": {"IOMMU": "Disabled"}}}
 STATES = {"g1": "in_service", "g2": "quarantined", "g3": "inconclusive", "g4": "restored", "g5": "failed"}
 

@@ -20,6 +20,7 @@ KEYS = ("when", "until", "failed_when", "changed_when", "that", "check_mode")
 # Names that are booleans by what gives them: core, an action, the contract of a module, or a variable that is a test.
 BOOLEANS = (
     "ansible_check_mode",
+    "fleet_node.activating",
     "fleet_node.begun",
     "fleet_node.declares_kernel",
     "fleet_node.goes_back",

@@ -56,6 +56,13 @@ def test_a_flash_that_failed_after_the_bmc_had_the_image_makes_a_node_unfit(even
     assert not unfit or "why failed" in flashes.unfit(events)
 
 
+@pytest.mark.parametrize(
+    ("last", "open_"), [("staged", False), ("activating", True), ("done", False), ("failed", False)]
+)
+def test_an_activation_without_an_end_is_one_that_a_controller_died_in(last, open_):
+    assert flashes.is_activating([*course("intent", "done", component="bmc"), *course(*TAKEN, last)]) is open_
+
+
 def test_an_image_that_was_sent_is_a_flash_however_it_ended():
     assert flashes.was_flashed(course("intent"))
     assert not flashes.was_flashed(other(reboot={"number": 1}))
