@@ -268,12 +268,16 @@ def settled(lab: Mortal) -> dict[str, Any]:
     return lab.end()
 
 
-def cases(exchanges: list[str], maker: str, job: str) -> Iterator[Case]:
-    """Where a controller can die in it."""
+def cases(exchanges: list[str], maker: str, job: str, brief: bool) -> Iterator[Case]:
+    """Where a controller can die in it.
+
+    :param brief: once at a GET, which leaves nothing behind, so that before and after it are the same.
+    """
     seen: Counter[str] = Counter()
     for exchange in exchanges:
         seen[exchange] += 1
-        yield from (Case(maker, job, Place(exchange, seen[exchange], moment)) for moment in MOMENTS)
+        moments = MOMENTS[1:] if brief and exchange.startswith("GET ") else MOMENTS
+        yield from (Case(maker, job, Place(exchange, seen[exchange], moment)) for moment in moments)
 
 
 def attempt(folder: Path, case: Case, known: dict[str, Any], number: int) -> tuple[bool, list[str]]:
@@ -288,14 +292,14 @@ def attempt(folder: Path, case: Case, known: dict[str, Any], number: int) -> tup
     return died, [f"{key}: {end[key]}, undisturbed {known[key]}" for key in known if end[key] != known[key]]
 
 
-def work(jobs: list[tuple[str, str]], only: str, shard: tuple[int, int]) -> None:
+def work(jobs: list[tuple[str, str]], only: str, brief: bool, shard: tuple[int, int]) -> None:
     """Try every nth case; a line of JSON for each."""
     Nursery.one()
     number, of = shard
     for maker, job in jobs:
         with tempfile.TemporaryDirectory(prefix="deaths-") as scratch:
             exchanges, known = undisturbed(Path(scratch) / "known", maker, job, number)
-            wanted = [case for case in cases(exchanges, maker, job) if only in str(case)]
+            wanted = [case for case in cases(exchanges, maker, job, brief) if only in str(case)]
             for place, case in enumerate(wanted[number - 1 :: of]):
                 start = time.monotonic()
                 died, faults = attempt(Path(scratch) / str(place), case, known, number)
@@ -303,10 +307,10 @@ def work(jobs: list[tuple[str, str]], only: str, shard: tuple[int, int]) -> None
                 print(json.dumps(row), flush=True)
 
 
-def run(jobs: list[tuple[str, str]], workers: int, only: str = "") -> Iterator[dict[str, Any]]:
+def run(jobs: list[tuple[str, str]], workers: int, only: str = "", brief: bool = False) -> Iterator[dict[str, Any]]:
     """Try the cases of jobs in so many processes; raises where one of them broke."""
     words = [sys.executable, "-m", __spec__.name, "--only", only]
-    words += [f"{maker}:{job}" for maker, job in jobs]
+    words += [*(["--brief"] if brief else []), *(f"{maker}:{job}" for maker, job in jobs)]
     told: queue.SimpleQueue[dict[str, Any] | int] = queue.SimpleQueue()
 
     def listen(shard: str) -> None:
@@ -334,16 +338,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("jobs", nargs="*", default=every, help="MAKER:JOB; all by default")
     parser.add_argument("--only", default="", help="cases whose name has this text")
+    parser.add_argument("--brief", action="store_true", help="die once at a GET, not before and after it")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--shard", help="I/N: this process tries every Nth case, and tells it as JSON")
     options = parser.parse_args()
     jobs = [(maker, job) for maker, _, job in (text.partition(":") for text in options.jobs)]
     if options.shard:
         number, of = (int(part) for part in options.shard.split("/"))
-        work(jobs, options.only, (number, of))
+        work(jobs, options.only, options.brief, (number, of))
         return
     rows = []
-    for row in run(jobs, options.workers, options.only):
+    for row in run(jobs, options.workers, options.only, options.brief):
         rows.append(row)
         how = "FAIL" if row["faults"] else "ok" if row["died"] else "over"
         print(f"{how:4} {row['seconds']:4.1f} s  {row['case']}", *row["faults"], sep="\n         ", flush=True)

@@ -24,9 +24,9 @@ from ansible_collections.fleetops.instinct.tests.integration import bmc_deaths
 SMALL = {"poll": 0.1, "settle": 1.0, "off_seconds": 0.0, "answers": 2, "pause": 0.1}
 
 
-@pytest.mark.parametrize(("maker", "job", "least"), [("openbmc", "ac_cycle", 80), ("idrac", "bios", 30)])
+@pytest.mark.parametrize(("maker", "job", "least"), [("openbmc", "ac_cycle", 45), ("idrac", "bios", 15)])
 def test_a_controller_may_die_at_any_exchange(maker, job, least):
-    rows = list(bmc_deaths.run([(maker, job)], workers=4))
+    rows = list(bmc_deaths.run([(maker, job)], workers=4, brief=True))
     assert [row for row in rows if row["faults"]] == []
     assert sum(row["died"] for row in rows) >= least
 
