@@ -8,6 +8,7 @@ Here are all exchanges of two jobs, and two deaths of a whole ansible-playbook; 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import yaml
 
 pytest.importorskip("sushy", reason="sushy is in requirements-dev/tests.txt and is not installed here")
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import power, task
 from ansible_collections.fleetops.instinct.tests.integration import bmc_deaths
 
 SMALL = {"poll": 0.1, "settle": 1.0, "off_seconds": 0.0, "answers": 2, "pause": 0.1}
@@ -101,3 +103,15 @@ def test_a_worker_that_outlives_its_controller_is_waited_for_at_the_lock_of_the_
     text = done.communicate(timeout=120)[0]
     assert (done.returncode, "changed=0" in text) == (0, True), text
     assert (lab.flashes("gpu"), lab.bmc.boots, lab.bmc.host_power, lab.pushes()) == (1, 1, "On", 1)
+
+
+@pytest.mark.parametrize(("held", "resets"), [(True, 0), (False, 1)])
+def test_a_silent_node_is_not_reset_while_its_bmc_is_in_use(tmp_path, held, resets):
+    lab = bmc_deaths.Mortal(tmp_path, "openbmc", 22)
+    door = {"address": lab.address, "user": lab.bmcs.user, "password": lab.bmcs.password, "ca": lab.ca}
+    variables = {f"fleet_bmc_{key}": value for key, value in {**door, "turn_timeout": 0.1}.items()}
+    case = power.Case({}, lambda: False, lambda _resets, _power: None, fleet_dir=str(tmp_path), poll=0.1, settle=2.0)
+    other = task.turn_of({**door, "turn_timeout": 0}, str(tmp_path), "redfish_firmware for g02")
+    with other if held else contextlib.nullcontext():
+        came = power.by_bmc({"inventory_hostname": "g01", **variables}, lambda value: value, case)
+    assert ("redfish_firmware for g02" in str(came.failed), lab.bmc.boots) == (held, resets)
