@@ -143,10 +143,10 @@ for supported in venvs.CORES:
 @check("integration", "integration")
 def integration(tally: Tally, posargs: list[str]) -> None:
     """The installed collection against the simulated fleet."""
-    # A file has a fleet of its own, and its tests mostly wait for nodes: two files at once use the time of one.
+    # A file has a fleet of its own, and its tests mostly wait for nodes: one more at once than there are processors.
     # The whole job is told by the scenarios of molecule on this core, and by a session of its own on the oldest.
     apart = [f"--ignore=tests/integration/{folder}" for folder in ("waves", "cores")]
-    words = posargs or ["-n", WORKERS, "--dist", "loadfile", "tests/integration", *apart]
+    words = posargs or ["-n", str(int(WORKERS) + 1), "--dist", "loadfile", "tests/integration", *apart]
     over_the_fleet(tally, venvs.newest_core(), words)
 
 
