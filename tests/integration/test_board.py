@@ -76,6 +76,8 @@ def test_a_bundle_a_setting_and_rocm_come_in_one_go_and_one_boot(bench):
     assert done.status == 0, done.text[-4000:]
     assert bench.shows() == [(VERSION, 1, "6.14.14", "1", 2)] * 2
     assert bench.operator.states() == dict.fromkeys(NODES, "in_service")
+    ordered = bench.operator.query("SELECT node FROM events WHERE json_extract(data, '$.reboot.number') IS NOT NULL")
+    assert sorted(node for (node,) in ordered) == ["dell", "open"]
 
 
 def test_a_second_run_changes_nothing(bench):
