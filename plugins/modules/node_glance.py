@@ -48,6 +48,11 @@ ansible_facts:
   description: The facts of the node, as M(fleetops.instinct.node_facts) describes them.
   returned: without O(as_text=true)
   type: dict
+  contains:
+    instinct:
+      description: All of it.
+      returned: success
+      type: dict
 """
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import default_only, gather

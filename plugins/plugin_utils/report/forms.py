@@ -43,9 +43,13 @@ def _as_json(model: Mapping[str, Any]) -> str:
     return json.dumps(model, separators=(",", ":"))
 
 
+def _as_junit(model: Mapping[str, Any]) -> str:
+    return junit.junit(model)
+
+
 _RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "json": _as_json,
-    "junit": lambda model: junit.junit(model),
+    "junit": _as_junit,
     "markdown": markdown,
     "html": audit_html,
 }
