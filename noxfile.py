@@ -144,7 +144,7 @@ for supported in venvs.CORES:
 def integration(tally: Tally, posargs: list[str]) -> None:
     """The installed collection against the simulated fleet."""
     # A file has a fleet of its own, and its tests mostly wait for nodes: one more at once than there are processors.
-    # The whole job is told by the scenarios of molecule on this core, and by a session of its own on the oldest.
+    # The whole job is told by the scenarios of molecule on the oldest core, and by sessions of its own where named.
     apart = [f"--ignore=tests/integration/{folder}" for folder in ("waves", "cores")]
     words = posargs or ["-n", str(int(WORKERS) + 1), "--dist", "loadfile", "tests/integration", *apart]
     over_the_fleet(tally, venvs.newest_core(), words)
@@ -164,16 +164,15 @@ def over_the_fleet(tally: Tally, core: str, words: list[str]) -> None:
         tally.run_pytest(command, tree.copy_checkout(), fleet_environment(bin_folder))
 
 
-# The waves sessions hold the upgrade playbook to its table on every core; over a fleet the oldest stands for the older.
+# The waves sessions hold the upgrade playbook to its table on every core; over a fleet the newest and the oldest run by
+# default, the one with the integration tests, the other with molecule.
 for supported in venvs.CORES:
-    if supported != venvs.newest_core():
-        oldest = supported == next(iter(venvs.CORES))
-        check(f"whole-job-{supported}", "integration", default=oldest)(functools.partial(whole_job, core=supported))
+    check(f"whole-job-{supported}", "integration", default=False)(functools.partial(whole_job, core=supported))
 
 
 @check("molecule", "molecule")
 def molecule(tally: Tally, posargs: list[str]) -> None:
-    """Every scenario of extensions/molecule over the simulated fleet."""
+    """Every scenario of extensions/molecule over the simulated fleet, under the oldest core and Python."""
     extensions = tree.copy_checkout() / "extensions"
     scenarios = posargs or sorted(path.parent.name for path in extensions.glob("molecule/*/molecule.yml"))
     if os.geteuid() != 0 or not scenarios:
@@ -181,7 +180,7 @@ def molecule(tally: Tally, posargs: list[str]) -> None:
             "molecule: " + ("the simulated fleet needs root" if scenarios else "no scenario in extensions/molecule")
         )
         return
-    core = venvs.newest_core()
+    core = next(core for core in venvs.CORES if venvs.python_for(core))
     bin_folder = venvs.venv(
         "molecule", str(venvs.python_for(core)), ("tests.txt", "molecule.txt"), (f"ansible-core=={core}.*",)
     )
