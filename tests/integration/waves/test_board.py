@@ -61,6 +61,13 @@ def test_one_boot_stands_for_firmware_driver_and_settings_and_a_second_run_does_
     assert (again.rc, "left to do: 0 nodes" in again.output, lab.steps("g1").count("flash")) == (0, True, 1)
 
 
+def test_the_values_from_before_are_read_once_and_before_anything_is_flashed(lab):
+    run = lab.play("upgrade", target=fleet(lab, "g1"), policy=WHOLE)
+    steps = lab.steps("g1")
+    assert "foresee_bios" in steps[: steps.index("snapshot")], run.output
+    assert "foresee_bios" not in steps[steps.index("snapshot") : steps.index("stage_bios")]
+
+
 def test_a_node_that_a_killed_controller_left_without_power_is_seen_through_and_flashed_once(lab):
     target = fleet(lab, "g1", wanted={"firmware": [CYCLE]}, g1={"do": "killed"})
     killed = lab.play("upgrade", target=target, policy=WHOLE)
