@@ -29,7 +29,7 @@ def masked(text: str) -> str:
 def masked_in(value: Any) -> Any:
     """Plain data with every text in it masked; tuples become lists, as JSON would have them."""
     if isinstance(value, str):
-        return masked(value) if "@" in value else value
+        return masked(value)
     if isinstance(value, dict):
         return {masked_in(key): masked_in(inner) for key, inner in value.items()}
     return [masked_in(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Callable, Dict
 
 from ansible.module_utils.basic import AnsibleModule
@@ -41,13 +40,6 @@ def run_module(
         module.fail_json(**masked_in(failure(error)))
     told = masked_in(result)
     module.exit_json(**(shape(module, told) if shape else told))
-
-
-def facts_as_text(module: AnsibleModule, told: Result) -> Result:
-    """The facts as one text where the option ``as_text`` says so: Ansible looks at each value of a result, often."""
-    if not module.params["as_text"]:
-        return told
-    return {"changed": False, "facts": json.dumps(told["ansible_facts"]["instinct"], separators=(",", ":"))}
 
 
 def failure(error: FleetError) -> dict[str, Any]:

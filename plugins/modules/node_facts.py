@@ -222,26 +222,18 @@ ansible_facts:
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import gather, select
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import select
+from ansible_collections.fleetops.instinct.plugins.module_utils._facts_module import run_facts_module
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._module import facts_as_text, run_module
 
 if TYPE_CHECKING:
     # So that Ansible ships what the slow subsets need: it reads the text for imports.
     from ansible_collections.fleetops.instinct.plugins.module_utils._collect import initramfs, lspci, reconcile, smi  # noqa: F401
 
 
-def facts_of(module) -> dict:
-    """What the module returns."""
-    subsets = select(module.params["gather_subset"])
-    return {"changed": False, "ansible_facts": {"instinct": gather(Host(), subsets)}}
-
-
 def main():
     """Entry point."""
-    subset = {"type": "list", "elements": "str", "default": ["all"]}
-    spec = {"gather_subset": subset, "as_text": {"type": "bool", "default": False}}
-    run_module(spec, facts_of, shape=facts_as_text, supports_check_mode=True)
+    run_facts_module(Host(), select)
 
 
 if __name__ == "__main__":

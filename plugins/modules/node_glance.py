@@ -55,22 +55,14 @@ ansible_facts:
       type: dict
 """
 
-from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import default_only, gather
+from ansible_collections.fleetops.instinct.plugins.module_utils._collect.registry import default_only
+from ansible_collections.fleetops.instinct.plugins.module_utils._facts_module import run_facts_module
 from ansible_collections.fleetops.instinct.plugins.module_utils._host import Host
-from ansible_collections.fleetops.instinct.plugins.module_utils._module import facts_as_text, run_module
-
-
-def facts_of(module) -> dict:
-    """What the module returns."""
-    subsets = default_only(module.params["gather_subset"])
-    return {"changed": False, "ansible_facts": {"instinct": gather(Host(), subsets)}}
 
 
 def main():
     """Entry point."""
-    subset = {"type": "list", "elements": "str", "default": ["all"]}
-    spec = {"gather_subset": subset, "as_text": {"type": "bool", "default": False}}
-    run_module(spec, facts_of, shape=facts_as_text, supports_check_mode=True)
+    run_facts_module(Host(), default_only)
 
 
 if __name__ == "__main__":
