@@ -14,7 +14,7 @@ from typing import Any
 Event = Mapping[str, Any]
 # The BMC had the image: whatever failed then, another version may lie in the flash.
 _TAKEN = frozenset(("accepted", "staged", "activating", "done"))
-_WAITS = frozenset(("staged", "activating"))
+WAITS = ("staged", "activating")  # the image lies there, and another one runs
 
 
 def _courses(events: Iterable[Event]) -> dict[str, list[Mapping[str, Any]]]:
@@ -46,7 +46,7 @@ def stays(events: Iterable[Event]) -> str:
         version = next((row["version"] for row in rows if row.get("version")), "of another version")
         if rows[-1]["event"] == "done":
             told.append(f"{component} {version}")
-        elif rows[-1]["event"] in _WAITS:
+        elif rows[-1]["event"] in WAITS:
             told.append(f"{component} {version}, which is staged and runs after the next activation")
     return f"firmware stays: {'; '.join(told)}" if told else ""
 

@@ -13,7 +13,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.catalog import C
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.fingerprint import facts_digest
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules import RULES
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, Rule, get
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.by_bmc import foreseen
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.bmc import foreseen
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.hardware import expected_count, identify
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.rollback import rollback_readiness
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules.versions import loaded_release

@@ -22,7 +22,6 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.ledger import Le
 # order of that is about to be sent; the others are ends.
 EVENTS = ("intent", "accepted", "staged", "activating", "done", "failed")
 OPEN = ("intent", "accepted")
-WAITS = ("staged", "activating")
 
 
 def journal_path(fleet_dir: str, node: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible_collections.fleetops.instinct.plugins.module_utils._errors import FleetError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils import action
+from ansible_collections.fleetops.instinct.plugins.plugin_utils import action, host_variables
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import turn
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.client import Client
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.connection import Door
@@ -32,7 +32,6 @@ SPEC: dict[str, dict[str, Any]] = {
     "turn_timeout": {"type": "float"},
 }
 PREFIX = "fleet_bmc_"
-NEEDED = ("address", "user", "password")
 _DEFAULTS = {"validate_certs": True, "timeout": 60.0, "connect_timeout": 10.0, "attempts": 5, "pause": 3.0}
 _DEFAULTS["turn_timeout"] = 3600.0
 _TRUSTING = "is not checked (fleet_bmc_validate_certs: false): whoever answers at this address gets the password"
@@ -81,7 +80,7 @@ def settings_of(
     for key, value in given.items():
         if value is None and f"{PREFIX}{key}" in task_vars:
             given[key] = action.plain(template(task_vars[f"{PREFIX}{key}"]))
-    missing = [f"{PREFIX}{key}" for key in NEEDED if not given[key]]
+    missing = [name for name in host_variables.BMC if not given[name.removeprefix(PREFIX)]]
     if missing:
         raise FleetError(
             task_vars["inventory_hostname"],

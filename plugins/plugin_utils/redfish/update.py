@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.flashes import WAITS
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import (
     activate,
     inventory,
@@ -29,7 +30,7 @@ from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers 
 )
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.follow import Follower, Verdict
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import OPEN, WAITS
+from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.journal import OPEN
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.reset_by_flash import changed, settings_of
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.site import Outcome, Site, Unproven
 

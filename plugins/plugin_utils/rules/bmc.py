@@ -10,14 +10,23 @@ known?), ``firmware`` and ``bios``, each what the BMC said or ``{"why", "code"}`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import wishes
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.answers import BmcError
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.board import seen_by_node
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.compare import order
-from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish.inventory import Entry, running
+from ansible_collections.fleetops.instinct.plugins.module_utils._imports import Later
 from ansible_collections.fleetops.instinct.plugins.plugin_utils.rules._base import Context, Finding, get, passed
+
+if TYPE_CHECKING:
+    from ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish import (
+        answers,
+        board,
+        compare,
+        inventory,
+        wishes,
+    )
+else:  # most targets want nothing of a BMC
+    _PLACE = "ansible_collections.fleetops.instinct.plugins.plugin_utils.redfish"
+    answers, board, compare = (Later(f"{_PLACE}.{name}") for name in ("answers", "board", "compare"))
+    inventory, wishes = (Later(f"{_PLACE}.{name}") for name in ("inventory", "wishes"))
 
 # How a node's own numbers compare, where a row of the target does not say it.
 _SCHEMES = {"gpu_vbios": "part_number", "gpu_bundle": "dotted", "gpu_ifwi": "ifwi"}
@@ -43,7 +52,7 @@ class Component(NamedTuple):
     before: str | None = None
     lowest: str | None = None
     scheme: str = "maker"
-    problem: BmcError | None = None
+    problem: answers.BmcError | None = None
 
     @property
     def activation(self) -> str:
@@ -60,7 +69,7 @@ class Component(NamedTuple):
         """Whether the BMC would take the version that runs again, None where it does not say."""
         if self.before is None or self.lowest is None:
             return None
-        return order(self.scheme, self.before, self.lowest) in (0, 1)
+        return compare.order(self.scheme, self.before, self.lowest) in (0, 1)
 
 
 def components(ctx: Context) -> list[Component]:
@@ -74,8 +83,8 @@ def components(ctx: Context) -> list[Component]:
 
 def _by_bmc(ctx: Context, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> Component:
     """By the typed comparison that the flash itself goes by."""
-    entries = [Entry(**row) for row in told["entries"]]
-    found = running(entries, rows[0]["component"])
+    entries = [inventory.Entry(**row) for row in told["entries"]]
+    found = inventory.running(entries, rows[0]["component"])
     about: dict[str, Any] = {"lowest": found[0].lowest, "scheme": wishes.scheme_of(rows[-1], found[0])} if found else {}
     before = ", ".join(sorted({entry.version for entry in found if entry.version})) or None
     left = rows
@@ -85,7 +94,7 @@ def _by_bmc(ctx: Context, rows: Sequence[Mapping[str, Any]], told: Mapping[str, 
             continue
         try:
             decision = wishes.decide(row, entries, ctx.node, told["machine"], told["problems"])
-        except BmcError as problem:
+        except answers.BmcError as problem:
             what = "unknown" if problem.code in _UNTOLD else "refused"
             return Component(rows[-1], what, before, problem=problem, **about)
         if decision.do == "flash":
@@ -96,13 +105,13 @@ def _by_bmc(ctx: Context, rows: Sequence[Mapping[str, Any]], told: Mapping[str, 
 def _unless_the_node_says_no(ctx: Context, said: Component) -> Component:
     """A BMC may show what it was sent; where the node itself surely runs another version, that is what counts."""
     shown, wanted = _shown(ctx, said.row), said.row["shown_as"] or said.row["version"]
-    others = [text for text in shown if order(_scheme(said.row), text, wanted) in (-1, 1)]
+    others = [text for text in shown if compare.order(_scheme(said.row), text, wanted) in (-1, 1)]
     return said._replace(what="flash", before=", ".join(others)) if others else said
 
 
 def _by_node(ctx: Context, rows: Sequence[Mapping[str, Any]], _told: Mapping[str, Any]) -> Component:
     row, shown = rows[-1], _shown(ctx, rows[-1])
-    orders = {order(_scheme(row), text, row["shown_as"] or row["version"]) for text in shown}
+    orders = {compare.order(_scheme(row), text, row["shown_as"] or row["version"]) for text in shown}
     before = ", ".join(shown) or None
     if not orders or None in orders:
         return Component(row, "unasked", before)
@@ -110,7 +119,7 @@ def _by_node(ctx: Context, rows: Sequence[Mapping[str, Any]], _told: Mapping[str
 
 
 def _shown(ctx: Context, row: Mapping[str, Any]) -> list[str]:
-    return seen_by_node(ctx.facts).get(row["component"], [])
+    return board.seen_by_node(ctx.facts).get(row["component"], [])
 
 
 def _scheme(row: Mapping[str, Any]) -> str:
