@@ -128,6 +128,19 @@ def test_the_driver_is_kept_out_for_one_boot_where_it_cannot_be_unloaded(bench):
     assert (status, "changed=0" in text, bench.operator.boots()["g01"]) == (0, True, boots + 3), text[-3000:]
 
 
+def test_after_a_flash_that_failed_in_that_boot_the_argument_is_out_and_the_node_is_left_as_it_is(bench):
+    row = bench.wish("gpu_bundle", "01.26.00.07", activation="power_cycle", driver_away=True)
+    boots = bench.operator.boots()["g01"]
+    bench.operator.simfleet("bmc", "g01", "on", "hundred_percent_critical")
+    status, text = bench.play(play=documented("blackl"), rows=[row])
+    bench.operator.simfleet("bmc", "g01", "off", "hundred_percent_critical")
+    assert (status != 0, "[stalled_job]" in text, bench.operator.boots()["g01"]) == (True, True, boots + 1), text[
+        -3000:
+    ]
+    assert "modprobe.blacklist" in bench.operator.shell("g01", "cat /proc/cmdline")
+    assert bench.operator.shell("g01", "grep -c modprobe.blacklist /boot/grub/grub.cfg || true") == "0"
+
+
 def end(process):
     """Kill a playbook with its workers, which are groups of their own: one that lives on would go on with the flash."""
     workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
